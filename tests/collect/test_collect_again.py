@@ -1,13 +1,18 @@
 """A campaign that is collected again after its declaration was edited: what may change, and what is calibrated then."""
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 from test_collect_resume import append_attempt, begin, make_attempt
-from test_planning import plan
+from test_planning import KERNEL, plan
 
+from ccreport.__main__ import main
+from ccreport.collect import plan as contract
 from ccreport.collect.calibrations import join_calibrations, list_uncalibrated
+from ccreport.collect.collect import show_plan
+from ccreport.collect.engines import Place
 from ccreport.collect.plan import Plan
 from ccreport.collect.sessions import describe_job
 from ccreport.collect.sweep import Collection
@@ -17,6 +22,7 @@ JOB = {"sender_mbps": 20, "rtt_ms": 40, "loss_pct": 1}
 SWEPT = {"sender_mbps": 20, "parameter_sweep": {"name": "tcp_cubic.beta", "values": [512, 717]}}
 TO_BOTH = {"destinations": [{"alias": "near", "rtt_ms": 10}, {"alias": "far", "rtt_ms": 80}], "sender_mbps": 20}
 TO_NEAR = {"destinations": TO_BOTH["destinations"][:1], "sender_mbps": 20}
+IMPOSSIBLE = contract.Testbed(engine="namespaces", clock="virtual")
 
 
 def collect_all(archive: Path, planned: Plan) -> Path:
@@ -120,3 +126,36 @@ def test_only_new_paths_are_calibrated() -> None:
         "attempt": 2,
         "measurements": [measure("rate", path), *again],
     }
+
+
+def test_a_dry_run_ends_as_the_call_does(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    session = collect_all(tmp_path, plan(JOB))
+    (session.parent / ".partial").rmdir()
+    changed = Collection(plan(JOB | {"loss_pct": 2}), tmp_path, tmp_path, {"one": session})
+    with pytest.raises(InputError, match="has changed"):
+        show_plan(changed)
+    assert capsys.readouterr().out.splitlines()[-1] == "1 run done, 0 left, 0.0 min"
+    # Where nothing is missing, nothing is needed either.
+    show_plan(Collection(replace(plan(JOB), testbed=IMPOSSIBLE), tmp_path, tmp_path, {"one": session}))
+    assert capsys.readouterr().out.splitlines()[-1].startswith("1 run done, 0 left")
+    with pytest.raises(InputError, match=r"clock: virtual needs a user-mode kernel|apt-get install"):
+        show_plan(Collection(replace(plan(JOB), testbed=IMPOSSIBLE), tmp_path, tmp_path, {}))
+    assert "1 run of 1 job" in capsys.readouterr().out
+
+
+def test_a_dry_run_ends_with_1_where_the_kernel_lacks_an_algorithm(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("ccreport.collect.collect.choose_place", lambda _: Place("user-mode-kernel", "virtual", KERNEL))
+    campaign = tmp_path / "mine.yaml"
+    job = "{name: a, congestion_control: mine, duration_s: 5, sender_mbps: 20}"
+    campaign.write_text(f"title: Mine\nsessions: [{{label: one, jobs: [{job}]}}]\n")
+    given = ["--campaign", str(campaign), "--archive", str(tmp_path / "archive")]
+    assert main(["collect", *given, "--dry-run"]) == 1
+    printed = capsys.readouterr()
+    assert printed.out.splitlines()[-1] == "engine: user-mode kernel uml/linux, in virtual time"
+    assert printed.err == (
+        "ccreport: the user-mode kernel has no congestion control mine; it has cubic; "
+        "choose one of these, or another kernel by --kernel\n"
+    )
+    assert not (tmp_path / "archive").exists()

@@ -21,7 +21,6 @@ from ccreport.collect.engines import Place
 from ccreport.collect.kernel.find_kernel import UserKernel, read_user_kernel
 from ccreport.collect.plan import Bottleneck, Loss, Plan, Run, from_json, to_json
 from ccreport.collect.testbed.commands import list_background_commands, list_client_commands
-from ccreport.core.errors import InputError
 from ccreport.core.units import parse_rate_bps
 from ccreport.ingest.harness.jobmeta import find_congestion, parse_loss
 
@@ -419,27 +418,11 @@ def test_a_plan_in_words() -> None:
                 f"warning: in real time this machine has to carry 5000 Mbit/s{UNKNOWN}",
             ],
         ),
-        (InputError("no iperf3"), None, ["engine: none here; no iperf3"]),
     ],
 )
-def test_a_dry_run_says_which_engine_would_measure(
-    place: Place | InputError, capacity_bps: int | None, lines: list[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def choose(_: Plan) -> Place:
-        if isinstance(place, InputError):
-            raise place
-        return place
-
-    monkeypatch.setattr("ccreport.collect.collect.choose_place", choose)
+def test_a_dry_run_says_which_engine_would_measure(place: Place, capacity_bps: int | None, lines: list[str]) -> None:
     planned = plan({"sender_mbps": 20}, {"name": "b", "sender_mbps": 5000})
-    assert describe_engine(planned, capacity_bps).splitlines() == lines
-
-
-def test_a_dry_run_says_what_the_kernel_has_not(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("ccreport.collect.collect.choose_place", lambda _: Place("user-mode-kernel", "virtual", KERNEL))
-    _, warning = describe_engine(plan({"sender_mbps": 20, "congestion_control": "bbr3"}), None).splitlines()
-    said = "bbr3 is not in this kernel, which has cubic; choose one of these, or another kernel by --kernel"
-    assert warning == f"warning: {said}"
+    assert describe_engine(planned, place, capacity_bps).splitlines() == lines
 
 
 def test_a_dry_run_refuses_a_kernel_that_is_not_there(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

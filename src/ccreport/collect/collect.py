@@ -10,11 +10,12 @@ from ccreport.collect.declare.campaign import load_campaign
 from ccreport.collect.declare.checks import check_algorithms
 from ccreport.collect.declare.describe import describe_plan, find_rate_bps
 from ccreport.collect.declare.planning import plan_campaign
-from ccreport.collect.engines import Engine, choose_place, list_algorithms
+from ccreport.collect.engines import Engine, Place, choose_place, list_algorithms
 from ccreport.collect.kernel.find_kernel import find_user_kernel
 from ccreport.collect.plan import Plan
 from ccreport.collect.sessions import CALIBRATION, SESSION, find_sessions, lock_archive, read_json, write_json
 from ccreport.collect.sweep import Collection
+from ccreport.collect.testbed.guest import name_missing_algorithms
 from ccreport.core.declarations import SCHEMAS
 from ccreport.core.errors import InputError
 
@@ -38,8 +39,9 @@ def collect(
     `campaign` is the file of the campaign, or the name of one that comes with ccreport, such as quick. `archive` is the
     archive's own folder, `{campaign}` in it the campaign's name. `summary`, if given, becomes a JSON file with the
     counts of runs and attempts. `clock` is virtual or real, in place of the campaign's. `kernel` is the path of a
-    kernel, in place of the campaign's. `dry_run` measures nothing, and says which engine would. Raise InputError where
-    the machine or the declaration does not allow it, or when runs have failed, after all others were made.
+    kernel, in place of the campaign's. `dry_run` measures nothing, says which engine would, and ends with 1 where none
+    can. Raise InputError where the machine or the declaration does not allow it, or when runs have failed, after all
+    others were made.
     """
     given = {key: value for key, value in (("clock", clock), ("kernel", kernel)) if value}
     named = CAMPAIGNS / f"{campaign}.yaml"
@@ -52,10 +54,7 @@ def collect(
     folder = Path(str(archive).replace(NAME, plan.campaign))
     collection = Collection(plan, folder, campaign, find_sessions(folder, plan.campaign))
     if dry_run:
-        missing = {run.key for run in collection.list_missing()}
-        completed = {run.key for run in plan.runs} - missing
-        capacity_bps = find_capacity_bps(collection)
-        print(describe_plan(plan, completed, capacity_bps), describe_engine(plan, capacity_bps), sep="\n")
+        show_plan(collection)
         return
     # A kill that can be caught ends a sweep as Ctrl-C does.
     signal.signal(signal.SIGTERM, _interrupt)
@@ -77,29 +76,38 @@ def _carry_out(collection: Collection) -> Engine | None:
     with lock_archive(collection.archive) as partial:
         # What a killed command had begun is in place only now.
         collection.sessions = find_sessions(collection.archive, collection.plan.campaign)
-        collection.check_fingerprints()
-        if not collection.list_missing():
+        place = find_place(collection)
+        if place is None:
             return None
-        place = choose_place(collection.plan)
         collection.carry_out(place, partial)
     return place.engine
 
 
-def describe_engine(plan: Plan, capacity_bps: int | None) -> str:
-    """Return where and by which clock the runs would be made, or why they cannot be; warn of a rate never measured.
+def show_plan(collection: Collection) -> None:
+    """Print what a collection would do; raise the InputError with which it would end before its first run."""
+    plan, missing = collection.plan, {run.key for run in collection.list_missing()}
+    capacity_bps = find_capacity_bps(collection)
+    print(describe_plan(plan, {run.key for run in plan.runs} - missing, capacity_bps), flush=True)
+    place = find_place(collection)
+    if place is not None:
+        print(describe_engine(plan, place, capacity_bps))
+        if place.kernel and (problem := name_missing_algorithms(list_algorithms(plan), place.kernel.algorithms)):
+            raise InputError(problem)
+
+
+def find_place(collection: Collection) -> Place | None:
+    """Return where the missing runs are made, null where nothing is missing; raise InputError where they cannot be."""
+    collection.check_fingerprints()
+    return choose_place(collection.plan) if collection.list_missing() else None
+
+
+def describe_engine(plan: Plan, place: Place, capacity_bps: int | None) -> str:
+    """Return where and by which clock the runs would be made, with a warning of a rate that was never measured.
 
     `capacity_bps` is as of `describe_plan`.
     """
-    try:
-        place = choose_place(plan)
-    except InputError as error:
-        return f"engine: none here; {error}"
     where = f"user-mode kernel {place.kernel.path}" if place.kernel else "network namespaces of this machine's kernel"
     said = f"engine: {where}, in {place.clock} time"
-    if place.kernel and (absent := sorted(list_algorithms(plan) - place.kernel.algorithms)):
-        had = ", ".join(sorted(place.kernel.algorithms))
-        problem = f"{', '.join(absent)} {'is' if len(absent) == 1 else 'are'} not in this kernel, which has {had}"
-        said += f"\nwarning: {problem}; choose one of these, or another kernel by --kernel"
     fastest_bps = max(filter(None, map(find_rate_bps, plan.runs)), default=None)
     if place.clock == "virtual" or capacity_bps is not None or fastest_bps is None:
         return said

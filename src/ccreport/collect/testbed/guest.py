@@ -22,6 +22,7 @@ import termios
 import threading
 import time
 import traceback
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any, Final
 
@@ -180,8 +181,19 @@ def _load_modules(algorithms: list[str], modules: list[str]) -> None:
     command = ["modprobe", "-q", "-a", "-d", str(root.parent), *MODULES, *modules]
     subprocess.run(command, check=False, capture_output=True)
     known = Path("/proc/sys/net/ipv4/tcp_available_congestion_control").read_text(encoding="ascii").split()
-    if missing := sorted(set(algorithms) - set(known)):
-        raise UnfitError(f"the user-mode kernel has no congestion control {', '.join(missing)}; it has {known}")
+    if problem := name_missing_algorithms(algorithms, known):
+        raise UnfitError(problem)
+
+
+def name_missing_algorithms(algorithms: Iterable[str], known: Iterable[str]) -> str | None:
+    """Return what to say of algorithms that a user-mode kernel lacks, null where it has all; `known` are its own."""
+    missing = sorted({*algorithms} - {*known})
+    if not missing:
+        return None
+    return (
+        f"the user-mode kernel has no congestion control {', '.join(missing)}; it has {', '.join(sorted(known))}; "
+        "choose one of these, or another kernel by --kernel"
+    )
 
 
 def _describe_machine() -> dict[str, Any]:
