@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -331,6 +332,19 @@ def test_after_a_failure_virtual_time_draws_another_seed(tmp_path: Path, monkeyp
     # One that was interrupted is made again as it was.
     seed = "1/main/job/10.201.1.2:1"
     assert told == [("interrupted", seed), ("failed", seed), ("failed", f"{seed}/2")]
+
+
+def test_a_setting_that_the_kernel_refuses_is_tried_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    session, runs = begin(tmp_path), [make_run(f"10.201.1.2:{number}") for number in (1, 2, 3)]
+    slot = Slot(make_plan(*runs), Place("user-mode-kernel", "virtual"), 1, tmp_path / ".partial/slot-1", {})
+    refused = {"outcome": "failed", "message": "the kernel has no module parameter tcp_cubic.betta", "is_refused": True}
+    monkeypatch.setattr(slot, "_write_spec", lambda _: None)
+    monkeypatch.setattr(slot, "_perform", lambda *_, **_order: [refused])
+    collection = Collection(slot.plan, tmp_path, tmp_path / "sweep.yaml", {"main": session})
+    told = "main/job/10.201.1.2:1: the kernel has no module parameter tcp_cubic.betta; the sweep ends here"
+    with pytest.raises(InputError, match=f"^{re.escape(told)}$"):
+        collection._deal(runs, [slot], Progress(runs, 0))
+    assert [(attempt.run, attempt.outcome) for attempt in read_attempts(session)] == [("10.201.1.2:1", "failed")]
 
 
 def test_a_failed_calibration_is_made_again_with_another_seed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

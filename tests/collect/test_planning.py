@@ -19,6 +19,7 @@ from ccreport.collect.declare.describe import describe_plan, expect_processor_s,
 from ccreport.collect.declare.planning import plan_campaign
 from ccreport.collect.engines import Place
 from ccreport.collect.kernel.find_kernel import UserKernel, read_user_kernel
+from ccreport.collect.kernel.known_settings import list_unknown_settings
 from ccreport.collect.plan import Bottleneck, Loss, Plan, Run, from_json, to_json
 from ccreport.collect.testbed.commands import list_background_commands, list_client_commands
 from ccreport.core.units import parse_rate_bps
@@ -423,6 +424,18 @@ def test_a_plan_in_words() -> None:
 def test_a_dry_run_says_which_engine_would_measure(place: Place, capacity_bps: int | None, lines: list[str]) -> None:
     planned = plan({"sender_mbps": 20}, {"name": "b", "sender_mbps": 5000})
     assert describe_engine(planned, place, capacity_bps).splitlines() == lines
+
+
+def test_a_dry_run_warns_of_settings_that_no_text_in_the_kernel_names(tmp_path: Path) -> None:
+    # rp_filter is the end of arp_filter; a kernel that loads modules may get more settings with them.
+    (tmp_path / "linux").write_bytes(b"\x7fELF\0tcp_cubic.beta\0arp_filter\0tcp_bbr.gain\0")
+    kernel = replace(KERNEL, path=tmp_path / "linux", has_modules=False)
+    asked = {"tcp_cubic.beta": 600, "tcp_cubic.betta": 600, "tcp_bbr.gain[2]": 1}
+    sysctls = {"net.ipv4.conf.all.rp_filter": 1, "net.ipv4.tcp_notsend_lowat": 1, "net.ipv6.conf.all.absent": 1}
+    planned = plan({"sender_mbps": 20, "module_parameters": asked, "sysctls": sysctls})
+    said = describe_engine(planned, Place("user-mode-kernel", "virtual", kernel), None).splitlines()[1:]
+    assert said == ["warning: this kernel has no setting tcp_cubic.betta, net.ipv4.tcp_notsend_lowat"]
+    assert list_unknown_settings(replace(kernel, has_modules=True), planned.runs) == []
 
 
 def test_a_dry_run_refuses_a_kernel_that_is_not_there(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -12,6 +12,7 @@ from ccreport.collect.declare.describe import describe_plan, find_rate_bps
 from ccreport.collect.declare.planning import plan_campaign
 from ccreport.collect.engines import Engine, Place, choose_place, list_algorithms
 from ccreport.collect.kernel.find_kernel import find_user_kernel
+from ccreport.collect.kernel.known_settings import list_unknown_settings
 from ccreport.collect.plan import Plan
 from ccreport.collect.sessions import CALIBRATION, SESSION, find_sessions, lock_archive, read_json, write_json
 from ccreport.collect.sweep import Collection
@@ -102,12 +103,14 @@ def find_place(collection: Collection) -> Place | None:
 
 
 def describe_engine(plan: Plan, place: Place, capacity_bps: int | None) -> str:
-    """Return where and by which clock the runs would be made, with a warning of a rate that was never measured.
+    """Return where and by which clock the runs would be made, with warnings of settings and rates that may not be had.
 
     `capacity_bps` is as of `describe_plan`.
     """
     where = f"user-mode kernel {place.kernel.path}" if place.kernel else "network namespaces of this machine's kernel"
     said = f"engine: {where}, in {place.clock} time"
+    if place.kernel and (unknown := list_unknown_settings(place.kernel, plan.runs)):
+        said += f"\nwarning: this kernel has no setting {', '.join(unknown)}"
     fastest_bps = max(filter(None, map(find_rate_bps, plan.runs)), default=None)
     if place.clock == "virtual" or capacity_bps is not None or fastest_bps is None:
         return said

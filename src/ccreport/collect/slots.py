@@ -81,7 +81,10 @@ class Slot:
         return told | {"attempt": number}
 
     def attempt(self, run: Run, number: int, session: Path, start_ns: int, *, keeps_cpu_bound: bool) -> Attempt:
-        """Make one attempt at a run, with its files in place afterwards if they are to be kept."""
+        """Make one attempt at a run, with its files in place afterwards if they are to be kept.
+
+        Raise InputError, with the attempt in the ledger, where the kernel refused a setting: it would do so each time.
+        """
         start, started = time.monotonic(), format_utc(datetime.now(UTC))
         clock = self._make_clock(run, session, start_ns) if self.place.clock == "virtual" else None
         if clock is None:
@@ -91,16 +94,18 @@ class Slot:
         if clock is not None:
             planned = replace(planned, seed=clock.seed, clock_start_ns=clock.start_ns)
         write_journal(self.folder, session, planned, [])
-        folder = f"attempt-{number}"
+        folder, is_refused = f"attempt-{number}", False
         try:
             told = self.make(run, folder, clock)
-            outcome, message = told["outcome"], told["message"]
+            outcome, message, is_refused = told["outcome"], told["message"], told.get("is_refused", False)
         except GuestEnded as error:
             outcome, message = ("interrupted", None) if self.is_stopped else ("failed", str(error))
             self._end_guest()
         attempt = replace(planned, outcome=outcome, message=message, elapsed_s=round(time.monotonic() - start, 3))
         is_kept = outcome in ("completed", "host_limited") or (outcome == "cpu_bound" and keeps_cpu_bound)
         end_attempt(self.folder, folder, session, run, attempt, is_kept=is_kept)
+        if is_refused:
+            raise InputError(f"{run.key}: {message}; the sweep ends here")
         return attempt
 
     def _make_clock(self, run: Run, session: Path, start_ns: int) -> VirtualClock:

@@ -22,6 +22,7 @@ RECIPE: Final = Path(__file__).with_name("kernel.config")
 DEBIAN_KERNEL: Final = "linux.uml"
 SEARCH_PATH: Final = "/usr/sbin:/usr/bin:/sbin:/bin"
 MANIFEST: Final = "kernel.json"
+HAS_MODULES: Final = "CONFIG_MODULES=y"
 HAS_VIRTUAL_TIME: Final = "CONFIG_UML_TIME_TRAVEL_SUPPORT=y"
 # CONFIG_TCP_CONG_BBR=y
 ALGORITHM: Final = re.compile(r"CONFIG_TCP_CONG_(\w+)=[ym]")
@@ -33,7 +34,7 @@ class UserKernel:
     """A user-mode kernel. `config_sha256` is that of the set options, sorted; `ticks_hz` is CONFIG_HZ.
 
     `source` is where it was built from, known of kernels that `build_kernel` made, else null. `algorithms` are those of
-    congestion control that its configuration names.
+    congestion control that its configuration names. `has_modules` tells that it may load more than is built in.
     """
 
     path: Path
@@ -44,6 +45,7 @@ class UserKernel:
     has_virtual_time: bool
     source: str | None
     algorithms: frozenset[str] = frozenset()
+    has_modules: bool = True
 
     def describe(self) -> dict[str, Any]:
         """Return what a session records of its kernel."""
@@ -90,6 +92,7 @@ def read_user_kernel(path: Path) -> UserKernel:
         has_virtual_time=HAS_VIRTUAL_TIME in options,
         source=_read_source(manifest, sha256) if manifest.exists() else None,
         algorithms=frozenset({"reno", *_list_algorithms(options)}),
+        has_modules=HAS_MODULES in options,
     )
 
 

@@ -49,11 +49,14 @@ class RunFailedError(Exception):
 
 
 def perform_run(run: Run, work: Path, target: Path) -> dict[str, Any]:
-    """Make one run and return its outcome, message and elapsed time; its files are in `target` unless it failed."""
+    """Make one run and return its outcome, message and elapsed time; its files are in `target` unless it failed.
+
+    `is_refused` tells that it failed by a setting that this kernel does not take, as it would each time.
+    """
     start, folder = time.monotonic(), work / "run"
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(parents=True)
-    outcome, message = "completed", None
+    outcome, message, is_refused = "completed", None, False
     try:
         with Testbed(run) as testbed:
             message = _Performance(run, testbed, folder).perform()
@@ -64,8 +67,9 @@ def perform_run(run: Run, work: Path, target: Path) -> dict[str, Any]:
             outcome = "cpu_bound"
         _copy_whole(folder, target)
     except (RunFailedError, TestbedError, InputError, OSError, ValueError, subprocess.SubprocessError) as error:
-        outcome, message = "failed", str(error)
-    return {"outcome": outcome, "message": message, "elapsed_s": round(time.monotonic() - start, 3)}
+        outcome, message, is_refused = "failed", str(error), isinstance(error, InputError)
+    elapsed_s = round(time.monotonic() - start, 3)
+    return {"outcome": outcome, "message": message, "elapsed_s": elapsed_s, "is_refused": is_refused}
 
 
 class _Performance:

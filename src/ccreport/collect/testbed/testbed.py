@@ -173,6 +173,8 @@ def set_module_parameter(name: str, value: str, root: Path = Path("/sys/module")
     if match is None:
         raise InputError(f"{name}: a module parameter is written as module.parameter or module.parameter[2]")
     path = root / match[1] / "parameters" / match[2]
+    if not path.exists():
+        raise InputError(f"the kernel has no module parameter {match[1]}.{match[2]}")
     try:
         before = path.read_text().strip()
         elements = before.split(",")
@@ -180,7 +182,8 @@ def set_module_parameter(name: str, value: str, root: Path = Path("/sys/module")
             elements[int(match[3])] = value
         path.write_text(value if match[3] is None else ",".join(elements))
     except (OSError, IndexError) as error:
-        raise InputError(f"{name} cannot be set to {value}: {error}") from error
+        reason = error.strerror if isinstance(error, OSError) else f"it has {len(elements)} elements"
+        raise InputError(f"the kernel refuses {name} = {value}: {reason}") from error
 
     def restore() -> None:
         path.write_text(before)
@@ -199,10 +202,12 @@ def _write_sysctls(settings: dict[str, str]) -> None:
         # A kernel without IPv6 needs none switched off.
         if name.startswith("net.ipv6.") and not path.exists():
             continue
+        if not path.exists():
+            raise InputError(f"a network namespace of this kernel has no setting {name}")
         try:
             path.write_text(value)
         except OSError as error:
-            raise InputError(f"the kernel setting {name} = {value} is refused: {error.strerror}") from error
+            raise InputError(f"the kernel refuses {name} = {value}: {error.strerror}") from error
 
 
 def _switch_offloads_off(device: str) -> None:
