@@ -11,7 +11,7 @@ from test_planning import KERNEL, plan
 from ccreport.__main__ import main
 from ccreport.collect import plan as contract
 from ccreport.collect.calibrations import join_calibrations, list_uncalibrated
-from ccreport.collect.collect import show_plan
+from ccreport.collect.collect import describe_end, find_campaign, show_plan
 from ccreport.collect.engines import Place
 from ccreport.collect.plan import Plan
 from ccreport.collect.sessions import describe_job
@@ -159,3 +159,35 @@ def test_a_dry_run_ends_with_1_where_the_kernel_lacks_an_algorithm(
         "choose one of these, or another kernel by --kernel\n"
     )
     assert not (tmp_path / "archive").exists()
+
+
+def test_the_end_of_a_sweep_says_what_is_there(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("signal.signal", lambda *_: None)
+    archive = tmp_path / "my archive"
+    session = collect_all(archive, plan(JOB | {"rtt_ms": [40, 75]}))
+    collection = Collection(plan(JOB | {"rtt_ms": [40, 75, 90]}), archive, archive, {"one": session})
+    assert describe_end(collection, 1) == f"2 of 3 runs in {archive}; make report ARCHIVE='{archive}'"
+    collection.plan = plan(JOB | {"rtt_ms": [40, 75]})
+    assert describe_end(collection, 1) == f"2 runs in {archive}; make report ARCHIVE='{archive}'"
+    assert describe_end(collection, 0).startswith("nothing was missing: 2 runs in ")
+    # As the command ends that has nothing to do.
+    told = session / "session.json"
+    told.write_text(told.read_text().replace('"sweep"', '"mine"').replace('"main"', '"one"'))
+    campaign = tmp_path / "mine.yaml"
+    job = "{name: a, duration_s: 5, sender_mbps: 20, rtt_ms: [40, 75], loss_pct: 1}"
+    campaign.write_text(f"title: Mine\nsessions: [{{label: one, jobs: [{job}]}}]\n")
+    assert main(["collect", "--campaign", str(campaign), "--archive", str(archive)]) == 0
+    assert capsys.readouterr().out == f"nothing was missing: 2 runs in {archive}; make report ARCHIVE='{archive}'\n"
+
+
+def test_a_campaign_of_another_name_is_guessed(tmp_path: Path) -> None:
+    for name in ("mine", "sample"):
+        (tmp_path / f"{name}.yaml").touch()
+    assert find_campaign(Path("mine"), tmp_path) == tmp_path / "mine.yaml"
+    assert find_campaign(Path("elsewhere/mine.yaml"), tmp_path) == Path("elsewhere/mine.yaml")
+    with pytest.raises(InputError, match=r"^no campaign is called `minne`; did you mean `mine`\?$"):
+        find_campaign(Path("minne"), tmp_path)
+    with pytest.raises(InputError, match=r"`qqq`; there are mine, sample$"):
+        find_campaign(Path("qqq"), tmp_path)

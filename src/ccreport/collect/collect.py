@@ -1,5 +1,6 @@
 """The command `collect`: a declared sweep carried out, or what is still missing of it, into a raw archive."""
 
+import shlex
 import signal
 import time
 from pathlib import Path
@@ -19,6 +20,7 @@ from ccreport.collect.sweep import Collection
 from ccreport.collect.testbed.guest import name_missing_algorithms
 from ccreport.core.declarations import SCHEMAS
 from ccreport.core.errors import InputError
+from ccreport.core.schema_problems import guess
 
 # Stands for the campaign's name in the path of an archive.
 NAME: Final = "{campaign}"
@@ -45,8 +47,7 @@ def collect(
     others were made.
     """
     given = {key: value for key, value in (("clock", clock), ("kernel", kernel)) if value}
-    named = CAMPAIGNS / f"{campaign}.yaml"
-    campaign = named if named.is_file() and not campaign.exists() else campaign
+    campaign = find_campaign(campaign)
     declared = load_campaign(campaign, given)
     plan = plan_campaign(declared, campaign.stem)
     check_algorithms(declared)
@@ -59,7 +60,7 @@ def collect(
         return
     # A kill that can be caught ends a sweep as Ctrl-C does.
     signal.signal(signal.SIGTERM, _interrupt)
-    start = time.monotonic()
+    start, missing_count = time.monotonic(), len(collection.list_missing())
     try:
         engine = _carry_out(collection)
     except KeyboardInterrupt:
@@ -67,9 +68,30 @@ def collect(
     if summary is not None:
         summary.parent.mkdir(parents=True, exist_ok=True)
         write_json(summary, summarise_collection(collection, engine, time.monotonic() - start))
+    print(describe_end(collection, missing_count))
     if collection.failures:
         told = [f"{key}: {why}" for key, why in list(collection.failures.items())[:SHOWN_COUNT]]
         raise InputError(f"{len(collection.failures)} of {len(plan.runs)} runs failed; {'; '.join(told)}")
+
+
+def find_campaign(campaign: Path, folder: Path = CAMPAIGNS) -> Path:
+    """Return the file of a campaign, which may go by its name in a folder; raise InputError for a name of none."""
+    named = folder / f"{campaign}.yaml"
+    if named.is_file() and not campaign.exists():
+        return named
+    if not campaign.exists() and not campaign.suffix and len(campaign.parts) == 1:
+        names = [path.stem for path in folder.glob("*.yaml")]
+        raise InputError(f"no campaign is called `{campaign}`{guess(campaign.name, names)}")
+    return campaign
+
+
+def describe_end(collection: Collection, missing_count: int) -> str:
+    """Return what the archive has after a sweep that began with this many runs missing, and the next command."""
+    count, left = len(collection.plan.runs), len(collection.list_missing())
+    runs = f"{count - left} of {count} runs" if left else "1 run" if count == 1 else f"{count} runs"
+    begin = "" if missing_count else "nothing was missing: "
+    archive = collection.archive
+    return f"{begin}{runs} in {archive}; make report ARCHIVE={shlex.quote(str(archive))}"
 
 
 def _carry_out(collection: Collection) -> Engine | None:
