@@ -447,6 +447,20 @@ def test_a_dry_run_refuses_a_kernel_that_is_not_there(tmp_path: Path, capsys: py
     assert not printed.out
 
 
+def test_a_plan_names_volumes_settings_and_what_limits_senders(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("os.sched_getaffinity", lambda _: {0, 1})
+    job = {"sender_mbps": 20, "rtt_ms": 10, "bottleneck_mbps": 50, "buffer_bytes": 9000, "iterations_count": 4}
+    job |= {"duration_s": None, "volume_bytes": 1_000_000, "sysctls": {"net.ipv4.tcp_sack": 0}}
+    planned = plan(job)
+    _, _, _, line, *_ = describe_plan(planned).splitlines()
+    limits = "50 Mbit/s with 9,000 bytes behind 20 Mbit/s of senders"
+    assert f"1 cubic, 10 ms, 0 % loss, {limits}, 1,000,000 bytes a flow, net.ipv4.tcp_sack 0 " in line
+    for at_once, warning in ((2, False), (3, True)):
+        parallel = replace(planned, testbed=replace(planned.testbed, parallel_count=at_once))
+        said = describe_plan(parallel)
+        assert ("warning: parallel_count: 3 runs at a time share 2 processors" in said) is warning
+
+
 def test_a_plan_says_where_a_path_adds_no_delay() -> None:
     assert "1 cubic, no delay (rtt_ms sets one), 0 % loss, 20 Mbit/s" in describe_plan(plan({"sender_mbps": 20}))
 
@@ -491,6 +505,31 @@ def test_a_kernel_s_algorithms_are_those_of_its_configuration(tmp_path: Path) ->
         (
             {"sender_mbps": 60, "rtt_ms": 40, "limit_packets_count": 99},
             "a: 100 packets are on their way at once, and limit_packets_count is 99",
+        ),
+        (
+            {"sender_mbps": 20, "bottleneck_mbps": 50, "buffer_bytes": 9000},
+            "a: senders send 20 Mbit/s at most, so bottleneck_mbps 50 limits nothing",
+        ),
+        ({"sender_mbps": 20, "bottleneck_mbps": 22, "buffer_bytes": 9000}, None),
+        # Two senders of 20 Mbit/s fill 30; so do 20 Mbit/s and 15 of UDP, and a stage may bring the bottleneck down.
+        (
+            {"sender_mbps": 20, "bottleneck_mbps": 30, "buffer_bytes": 9000, "clients": [{}, {"sender": 2}]},
+            None,
+        ),
+        ({"sender_mbps": 20, "bottleneck_mbps": 30, "buffer_bytes": 9000, "background_udp_mbps": 15}, None),
+        (
+            {
+                "sender_mbps": 20,
+                "bottleneck_mbps": 30,
+                "buffer_bytes": 9000,
+                "stages": [{"at_s": 1, "bottleneck_mbps": 10}],
+            },
+            None,
+        ),
+        ({"sender_mbps": 20, "instruments": {"ss_interval_s": 5}}, None),
+        (
+            {"sender_mbps": 20, "omit_s": 1, "instruments": {"ss_interval_s": 7}},
+            "a: ss_interval_s 7 is longer than the run, which takes 6 s",
         ),
     ],
 )

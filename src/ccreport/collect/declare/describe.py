@@ -1,5 +1,6 @@
 """A plan in words, as `--dry-run` prints it: jobs, conditions, runs, hours, and what looks wrong about them."""
 
+import os
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from pathlib import Path
@@ -16,6 +17,10 @@ ETHERNET_HEADER_BYTES: Final = 14
 # acknowledgement (16 flows of packets of 9000 bytes at 10 Gbit/s).
 START_S: Final = 5.0
 PACKET_S: Final = 12e-6
+# ASSUME: flows that are paced just below a bottleneck still queue there, by packets that meet.
+BURST_RATIO: Final = 1.1
+# Settings of instruments, in s.
+INTERVALS: Final = ("ss_interval_s", "mpstat_interval_s", "nstat_interval_s", "ping_interval_s")
 # A folder for each dot of a setting's name.
 SYSCTLS: Final = Path("/proc/sys")
 
@@ -39,7 +44,8 @@ def describe_plan(plan: Plan, completed: Collection[str] = (), capacity_bps: int
     ]
     if done:
         lines.append(f"{_count(len(done), 'run')} done, {len(left)} left, {_format_time(plan, left)}")
-    return "\n".join(lines + [f"warning: {text}" for text in list_warnings(plan, capacity_bps)])
+    warnings = [*_doubt_parallel(plan), *list_warnings(plan, capacity_bps)]
+    return "\n".join(lines + [f"warning: {text}" for text in warnings])
 
 
 def expect_total_s(plan: Plan, runs: Sequence[Run]) -> float:
@@ -51,6 +57,14 @@ def expect_processor_s(runs: Iterable[Run]) -> float:
     """Return what runs in virtual time take of a processor, if each sends at the rate that its path has."""
     packets = [run.expected_s * (find_rate_bps(run) or 0) / 8 / run.mtu_bytes for run in runs]
     return START_S * len(packets) + PACKET_S * sum(packets)
+
+
+def _doubt_parallel(plan: Plan) -> Iterator[str]:
+    has_affinity = hasattr(os, "sched_getaffinity")
+    cores_count = len(os.sched_getaffinity(0)) if has_affinity else os.cpu_count() or 1
+    at_once = min(plan.testbed.parallel_count, len(plan.runs))
+    if at_once > cores_count:
+        yield f"parallel_count: {at_once} runs at a time share {_count(cores_count, 'processor')}"
 
 
 def list_warnings(plan: Plan, capacity_bps: int | None = None) -> list[str]:
@@ -80,6 +94,7 @@ def _list_doubts(run: Run, capacity_bps: int | None) -> Iterator[str]:
         packet_bytes = run.mtu_bytes + ETHERNET_HEADER_BYTES
         if run.bottleneck.buffer_bytes < packet_bytes:
             yield f"a buffer of {run.bottleneck.buffer_bytes} bytes holds no packet of {packet_bytes} bytes"
+        yield from _doubt_bottleneck(run)
         if (run.background_udp_bps or 0) >= run.bottleneck.rate_bps:
             yield "the UDP traffic alone fills the bottleneck"
     for route in run.routes:
@@ -90,12 +105,35 @@ def _list_doubts(run: Run, capacity_bps: int | None) -> Iterator[str]:
         run.bottleneck and run.bottleneck.has_ecn
     ):
         yield "no queue marks packets, without which dctcp is Reno; set queue.ecn"
+    yield from _doubt_intervals(run)
     rtts = {route.host: route.rtt_ms for route in run.routes}
     for client in run.clients:
         if client.duration_s is not None and client.duration_s * 1000 < ROUND_TRIPS_AT_LEAST * rtts[client.host]:
             count = client.duration_s * 1000 / rtts[client.host]
             yield f"{client.duration_s:g} s are only {count:.0f} round trips of {rtts[client.host]:g} ms"
             return
+
+
+def _doubt_bottleneck(run: Run) -> Iterator[str]:
+    sent_bps = find_sent_bps(run)
+    rates = [run.bottleneck.rate_bps] if run.bottleneck else []
+    least_bps = min(rates + [stage.rate_bps for stage in run.stages if stage.rate_bps is not None])
+    if sent_bps is None or any(client.is_reverse for client in run.clients):
+        return
+    sent_bps += run.background_udp_bps or 0
+    if least_bps > BURST_RATIO * sent_bps:
+        yield f"senders send {_mbps(sent_bps)} Mbit/s at most, so bottleneck_mbps {_mbps(least_bps)} limits nothing"
+
+
+def _doubt_intervals(run: Run) -> Iterator[str]:
+    durations = [client.duration_s for client in run.clients if client.duration_s is not None]
+    if len(durations) < len(run.clients):
+        return
+    ends_s = max(client.start_s + client.omit_s + (client.duration_s or 0) for client in run.clients)
+    for name in INTERVALS:
+        interval_s = getattr(run.instruments, name)
+        if interval_s is not None and interval_s > ends_s:
+            yield f"{name} {interval_s:g} is longer than the run, which takes {ends_s:g} s"
 
 
 def _doubt_sysctl(name: str) -> str | None:
@@ -113,7 +151,12 @@ def find_rate_bps(run: Run) -> int | None:
     """Return the rate that nothing of the path or the senders lets through more of, null if all do."""
     rates = [run.bottleneck.rate_bps] if run.bottleneck else []
     rates += [stage.rate_bps for stage in run.stages if stage.rate_bps is not None]
-    largest = max(rates, default=None)
+    sent_bps = find_sent_bps(run)
+    return min(filter(None, (sent_bps, max(rates, default=None))), default=None)
+
+
+def find_sent_bps(run: Run) -> int | None:
+    """Return what the senders of a run let through, all together, null if one has no limit."""
     sent = 0
     for sender in run.senders:
         clients = [client for client in run.clients if client.sender_number == sender.number]
@@ -121,9 +164,9 @@ def find_rate_bps(run: Run) -> int | None:
         flows_bps = sum((rate or 0) * client.flows_count for rate, client in zip(paced, clients, strict=True))
         limits = [rate for rate in (sender.rate_bps, flows_bps if all(paced) else None) if rate is not None]
         if not limits:
-            return largest
+            return None
         sent += min(limits)
-    return sent if largest is None else min(sent, largest)
+    return sent
 
 
 def _describe_job(runs: Sequence[Run]) -> tuple[str, str, str, str]:
@@ -136,6 +179,8 @@ def _describe_job(runs: Sequence[Run]) -> tuple[str, str, str, str]:
     if runs[0].bottleneck is not None:
         bottleneck = runs[0].bottleneck
         conditions.append(f"{_mbps(bottleneck.rate_bps)} Mbit/s with {bottleneck.buffer_bytes:,} bytes")
+        if any(_doubt_bottleneck(runs[0])):
+            conditions[-1] += f" behind {_mbps(find_sent_bps(runs[0]) or 0)} Mbit/s of senders"
         if bottleneck.discipline != "fifo":
             conditions[-1] += f" of {bottleneck.discipline}{' with ECN' if bottleneck.has_ecn else ''}"
     elif (rate_bps := find_rate_bps(runs[0])) is not None:
@@ -147,6 +192,9 @@ def _describe_job(runs: Sequence[Run]) -> tuple[str, str, str, str]:
     limits = {route.limit_packets_count: None for run in runs for route in run.routes}
     if len(limits) > 1:
         conditions.append(f"limit {'/'.join(map(str, limits))}")
+    if volumes := {f"{client.volume_bytes:,}": None for client in runs[0].clients if client.volume_bytes is not None}:
+        conditions.append(f"{'/'.join(volumes)} bytes a flow")
+    conditions += [f"{name} {value}" for name, value in runs[0].sysctls.items()]
     for name in runs[0].module_parameters:
         values = dict.fromkeys(run.module_parameters[name] for run in runs)
         conditions.append(f"{name} {', '.join(values)}")
