@@ -9,6 +9,7 @@ import duckdb
 from ccreport.core.schema_problems import guess_near
 from ccreport.summarise.database import quote_text
 from ccreport.trace.claims.checked_runs import execute_parsed, list_selects, parse_query
+from ccreport.trace.queries.joint_conditions import NO_GROUPS, NO_OTHERS, describe_joint
 
 # Of more values a list helps nobody.
 LISTED_AT_MOST: Final = 12
@@ -27,23 +28,36 @@ LIKE: Final = {"~~": "LIKE", "~~*": "ILIKE"}
 
 
 def describe_absent_values(connection: duckdb.DuckDBPyConnection, query: str) -> list[str]:
-    """Return a line for each text or number that a query wants a column to have, and no row of its tables has there."""
+    """Return a line for each text or number that a query wants a column to have, and no row of its tables has there.
+
+    Where there is no such value and yet no row meets all conditions, a line says which of them leaves rows if left out.
+    """
     parsed = parse_query(connection, query)
     lines = []
     for part in list_selects(parsed):
-        for condition, column, sign, wanted in _list_conditions(part["where_clause"]):
-            distinct = part | {
+        absent = list(_list_absent(connection, part))
+        # A column of an outer query is not one of its own tables.
+        with contextlib.suppress(duckdb.Error):
+            lines += absent or [describe_joint(connection, part)]
+    return list(dict.fromkeys(filter(None, lines)))
+
+
+def _list_absent(connection: duckdb.DuckDBPyConnection, part: dict[str, Any]) -> Iterator[str]:
+    for condition, column, sign, wanted in _list_conditions(part["where_clause"]):
+        distinct = (
+            part
+            | NO_OTHERS
+            | NO_GROUPS
+            | {
                 "select_list": [column | {"alias": ""}],
                 "modifiers": [{"type": "DISTINCT_MODIFIER", "distinct_on_targets": []}],
-                **dict.fromkeys(("where_clause", "having", "qualify", "sample")),
-                **{name: [] for name in ("group_expressions", "group_sets")},
             }
-            # A column of an outer query is not one of its own tables.
-            with contextlib.suppress(duckdb.Error):
-                if not execute_parsed(connection, distinct | {"where_clause": condition}).fetchall():
-                    held = [value for (value,) in execute_parsed(connection, distinct).fetchall() if value is not None]
-                    lines.append(_describe(f"{column['column_names'][-1]} {sign}", wanted, held))
-    return list(dict.fromkeys(lines))
+        )
+        # A column of an outer query is not one of its own tables.
+        with contextlib.suppress(duckdb.Error):
+            if not execute_parsed(connection, distinct | {"where_clause": condition}).fetchall():
+                held = [value for (value,) in execute_parsed(connection, distinct).fetchall() if value is not None]
+                yield _describe(f"{column['column_names'][-1]} {sign}", wanted, held)
 
 
 def _describe(compared: str, wanted: str | float, held: list[Any]) -> str:

@@ -21,6 +21,7 @@ from ccreport.summarise.refused_sql import describe_refusal
 from ccreport.summarise.view_columns import describe_columns
 from ccreport.trace.absent_values import describe_absent_values
 from ccreport.trace.find_table import find_databases
+from ccreport.trace.queries.pooled_columns import describe_pooled
 
 RESULTS: Final = Path("results")
 # A published table is there twice: as it was published, and as the view that it is made by.
@@ -96,7 +97,8 @@ def sql(query: str = TABLES, /, database: Path = RESULTS, rows: int = 100) -> No
                 for line in _describe(found.fetchall(), query, width):
                     print(display_name(line))
                 return
-            found, hints = _round(found), describe_absent_values(connection, query)
+            hints = [*describe_absent_values(connection, query), *describe_pooled(connection, query)]
+            found = _round(found)
             with contextlib.redirect_stdout(shown):
                 found.show(max_width=width, max_rows=rows)
         except duckdb.IOException as error:

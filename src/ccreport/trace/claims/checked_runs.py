@@ -130,6 +130,21 @@ def write_parsed(connection: duckdb.DuckDBPyConnection, node: Mapping[str, Any])
     return str(sql)
 
 
+def list_conjuncts(condition: dict[str, Any] | None) -> list[dict[str, Any]]:
+    """Return the parts of a condition's syntax tree that must all be true, in their order."""
+    if condition is None:
+        return []
+    if condition["type"] != "CONJUNCTION_AND":
+        return [condition]
+    return [part for child in condition["children"] for part in list_conjuncts(child)]
+
+
+def write_condition(connection: duckdb.DuckDBPyConnection, select: Mapping[str, Any], condition: object) -> str:
+    """Return one condition of a SELECT's syntax tree as text."""
+    whole = write_parsed(connection, {**select, "where_clause": condition})
+    return whole.partition(" WHERE ")[2].removeprefix("(").removesuffix(")")
+
+
 def list_selects(node: Any) -> Iterator[dict[str, Any]]:
     """Yield each SELECT of a syntax tree that has a FROM."""
     if isinstance(node, dict):

@@ -11,7 +11,7 @@ from ccreport.measure.suspects.measure import RULES
 from ccreport.summarise.database import quote_name, quote_text
 from ccreport.summarise.grids.plain_numbers import name_column, round_value, show_plain
 from ccreport.summarise.questions import COMPARISONS
-from ccreport.trace.claims.checked_runs import parse_query, write_parsed
+from ccreport.trace.claims.checked_runs import list_conjuncts, parse_query, write_condition
 from ccreport.trace.rows.edge import GROUPED
 from ccreport.trace.rows.load_trace import Trace, find_view
 
@@ -156,15 +156,8 @@ def _split(connection: duckdb.DuckDBPyConnection, condition: str) -> Iterator[tu
     parsed = parse_query(connection, f"FROM runs WHERE (\n{condition}\n)") if condition else None
     if parsed is None:
         return
-    pending = [parsed["where_clause"]]
-    while pending:
-        part = pending.pop(0)
-        if part["type"] == "CONJUNCTION_AND":
-            pending = [*part["children"], *pending]
-            continue
-        whole = write_parsed(connection, parsed | {"where_clause": part})
-        text = whole.partition(" WHERE ")[2].removeprefix("(").removesuffix(")")
-        yield text, list(dict.fromkeys(_list_columns(part)))
+    for part in list_conjuncts(parsed["where_clause"]):
+        yield write_condition(connection, parsed, part), list(dict.fromkeys(_list_columns(part)))
 
 
 def _list_columns(node: Any) -> Iterator[str]:
