@@ -14,8 +14,8 @@ from ccreport.__main__ import main
 from ccreport.archive.manifest import RawFile
 from ccreport.core.errors import InputError
 from ccreport.core.tables import read_table
-from ccreport.publish.changes.compare import Section, compare_releases, format_text
-from ccreport.publish.changes.differences import Change, ReleaseFolder, list_exhibits
+from ccreport.publish.changes.compare import Section, _describe_figure, compare_releases, format_text
+from ccreport.publish.changes.differences import Change, Exhibit, ReleaseFolder, list_exhibits
 from ccreport.publish.changes.former import compare_former
 from ccreport.publish.sums import write_sums
 from ccreport.report.markup.content_security import META, POLICY
@@ -47,8 +47,49 @@ def new(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return release
 
 
-def test_a_flipped_verdict_comes_first_with_its_causes(old: Path, new: Path) -> None:
-    first, *others = compare_releases(ReleaseFolder(old), ReleaseFolder(new))
+def test_runs_come_first_by_name(old: Path, new: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    runs = compare_releases(ReleaseFolder(old), ReleaseFolder(new))[0]
+    # Both are version 2.1.
+    assert runs == Section("Runs: 2 → 1", names=(("runs only in the former release", ("e.b",)),))
+    assert compare_releases(ReleaseFolder(new), ReleaseFolder(old))[0].names == (
+        ("runs only in the later release", ("e.b",)),
+    )
+    assert main(["diff", str(old), str(new)]) == 0
+    said = capsys.readouterr().out
+    assert "\n\n## Runs: 2 → 1\n\n1 run only in the former release:\n\n    e.b\n\n## Verdicts that flipped" in said
+
+
+def test_files_are_listed_only_if_asked_for(old: Path, new: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    given = ["diff", str(old), str(new)]
+    assert main(given) == 0
+    said = capsys.readouterr().out
+    assert "## Figures\n" in said
+    assert "\n1 figure:\n" in said
+    assert "\n    figure_1 (one): the same data; otherwise drawn or described (1 file)\n" in said
+    assert "## Raw files\n\n1 added (--full lists them)\n" in said
+    assert "code/src/ccreport/measure/flows.py" not in said
+    assert main([*given, "--full"]) == 0
+    said = capsys.readouterr().out
+    assert "## Figure figure_1 (one)\n" in said
+    assert "\n    figure.svg: " in said
+    assert "1 added:\n\n    2026-11-20:22:10/j/<new>\n" in said
+    assert "\n    code/src/ccreport/measure/flows.py\n" in said
+
+
+@pytest.mark.parametrize(
+    ("changes", "told"),
+    [
+        ((Change("figure.csv", "a", "b"), Change("figure.svg", "a", "b")), "other data (2 files)"),
+        ((Change("figure.csv", "–", "b"), Change("figure.svg", "–", "b")), "drawn now, not before"),
+        ((Change("figure.csv", "a", "–"), Change("missing.txt", "–", "b")), "no longer drawn"),
+    ],
+)
+def test_a_figure_is_a_line(changes: tuple[Change, ...], told: str) -> None:
+    assert _describe_figure(Exhibit("figure", "one", "figure_1", changes)) == f"figure_1 (one): {told}"
+
+
+def test_a_flipped_verdict_comes_before_others_with_its_causes(old: Path, new: Path) -> None:
+    _, first, *others = compare_releases(ReleaseFolder(old), ReleaseFolder(new))
     assert first.title == "Verdicts that flipped (one)"
     assert Change("two_runs, runs, claim_verdict", "holds", "does not hold") in first.changes
     assert Change("two_runs, runs, verdict", "holds", "does not hold") in first.changes
@@ -62,7 +103,8 @@ def test_a_flipped_verdict_comes_first_with_its_causes(old: Path, new: Path) -> 
 
 
 def test_figures_raw_files_keys_and_code_are_named(old: Path, new: Path) -> None:
-    sections = {section.title: section for section in compare_releases(ReleaseFolder(old), ReleaseFolder(new))}
+    found = compare_releases(ReleaseFolder(old), ReleaseFolder(new), is_full=True)
+    sections = {section.title: section for section in found}
     (change,) = sections["Figure figure_1 (one)"].changes
     assert change.where == "figure.svg"
     assert change.old != change.new
@@ -79,9 +121,11 @@ def test_cells_have_old_and_new_values(old: Path, tmp_path: Path) -> None:
     save_table("jobs", [rows[0] | {"runs_count": 2}, rows[1] | {"job": "c"}], other / path)
     (exhibit,) = list_exhibits(ReleaseFolder(one), ReleaseFolder(other))
     assert (exhibit.kind, exhibit.name) == ("cells", "jobs")
-    assert [(change.old, change.new) for change in exhibit.changes] == [("1", "2"), ("–", "a row"), ("a row", "–")]
+    changed, added, removed = [(change.old, change.new) for change in exhibit.changes]
+    numbers = "rate_basis=goodput, runs_count=1, rate_mean_bps=0, rate_min_bps=0, rate_max_bps=0"
+    assert (changed, added, removed) == (("1", "2"), ("–", numbers), (numbers, "–"))
     assert exhibit.changes[0].where.endswith("runs_count")
-    section = compare_releases(ReleaseFolder(one), ReleaseFolder(other))[1]
+    section = compare_releases(ReleaseFolder(one), ReleaseFolder(other))[2]
     assert section.causes == ("nothing that this release holds; perhaps other versions of libraries",)
 
 
@@ -94,14 +138,14 @@ def test_a_claim_that_only_one_release_makes_did_not_flip(old: Path, tmp_path: P
     (exhibit,) = list_exhibits(ReleaseFolder(old), ReleaseFolder(other))
     assert (exhibit.kind, exhibit.changes) == ("checks", (Change("another, runs", "–", "holds"),))
     titles = [section.title for section in compare_releases(ReleaseFolder(other), ReleaseFolder(old))]
-    assert titles[:2] == ["Verdicts", "Checks of claims added or removed (one)"]
+    assert titles[1:3] == ["Verdicts", "Checks of claims added or removed (one)"]
 
 
 def test_the_same_release_has_no_difference(old: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["diff", str(old), str(old)]) == 0
     said = capsys.readouterr().out
     assert "## Verdicts\n\nNo difference." in said
-    assert said.count("No difference.") == 5
+    assert said.count("No difference.") == 6
 
 
 def test_the_page_is_escaped_and_under_the_policy(
@@ -144,7 +188,7 @@ def test_changes_of_a_release_are_written_from_the_comparison(old: Path, tmp_pat
     text = (release / "CHANGES.md").read_text()
     assert text.startswith(
         "# Changes in version 2.2 of 2026-11-23\n\nCompared with version 2.1 of 2026-11-20.\n\n"
-        "## Verdicts that flipped (one)\n"
+        "## Runs: 2 → 1\n\n1 run only in version 2.1:\n\n    e.b\n\n## Verdicts that flipped (one)\n"
     )
     assert "    two_runs, runs, verdict: holds -> does not hold\n" in text
     assert json.loads((release / "datapackage.json").read_text())["version"] == "2.2"

@@ -14,10 +14,11 @@ from ccreport.verify.fetch import open_release
 from ccreport.verify.sums import check_sums
 
 
-def diff(old: str, new: str, /, *, html: str = "") -> int:
-    """Print what differs between two releases (folders, packed ones or addresses): verdicts, cells, figures, and why.
+def diff(old: str, new: str, /, *, html: str = "", full: bool = False) -> int:
+    """Print what differs between two releases (folders, packed ones or addresses): runs, verdicts, cells, figures, why.
 
     `old` is the path or address of the former. `new` is that of the later. `html` is the path of a page to write.
+    `full` lists all files that differ, and those of each figure with the hashes of both.
     Return 0 where it could be told, whatever it is, else 2.
     """
     with tempfile.TemporaryDirectory(prefix="ccreport-diff-") as work:
@@ -28,7 +29,7 @@ def diff(old: str, new: str, /, *, html: str = "") -> int:
             sides = ((old, before), (new, after))
             for place, side in sides:
                 _require_tables(place, side)
-            sections = compare_releases(before, after)
+            sections = compare_releases(before, after, is_full=full)
             found = [
                 (f"differences in {place}", check_csv(side.folder, side.files, Path(work)).failures)
                 for place, side in sides
@@ -44,7 +45,7 @@ def diff(old: str, new: str, /, *, html: str = "") -> int:
     for title, kinds in told:
         if named := tuple((kind, failures) for kind, failures in kinds if failures):
             sections.insert(0, Section(title, names=named))
-    print(f"# {about}\n\n{format_text(sections)}", end="")
+    print(f"# {about}\n\n{format_text(sections, lists_files=full)}", end="")
     if html:
         Path(html).parent.mkdir(parents=True, exist_ok=True)
         Path(html).write_text(format_html("Two releases compared", about, sections), encoding="utf-8")

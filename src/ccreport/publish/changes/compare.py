@@ -4,8 +4,9 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final
 
+from ccreport.core.text import count_things
 from ccreport.publish.changes.causes import list_causes, list_config, list_kinds, list_rules
-from ccreport.publish.changes.differences import Change, Exhibit, ReleaseFolder, list_exhibits
+from ccreport.publish.changes.differences import ABSENT, Change, Exhibit, ReleaseFolder, list_exhibits
 from ccreport.report.markup.escape import show_text
 from ccreport.report.markup.standalone_page import (
     format_heading,
@@ -22,6 +23,9 @@ TITLES: Final = {
     "cells": "Table {name}",
     "figure": "Figure {name}",
 }
+FIGURES: Final = "Figures"
+# What a figure draws; its other files are drawings and words.
+DATA: Final = "figure.csv"
 SHOWN: Final = 200
 RESULTS: Final = ("tables/", "evaluations/")
 
@@ -34,18 +38,45 @@ class Section:
     causes: tuple[str, ...] = ()
     changes: tuple[Change, ...] = ()
     names: tuple[tuple[str, tuple[str, ...]], ...] = ()
+    has_files: bool = False
 
 
-def compare_releases(old: ReleaseFolder, new: ReleaseFolder) -> list[Section]:
-    """Return all that differs: what `compare_results` returns, and the names of all files of results that do."""
+def compare_releases(old: ReleaseFolder, new: ReleaseFolder, *, is_full: bool = False) -> list[Section]:
+    """Return all that differs: runs, what `compare_results` returns, and the names of all files of results that do."""
     results = [{path: digest for path, digest in side.files.items() if path.startswith(RESULTS)} for side in (old, new)]
-    return [*compare_results(old, new), _list_names("Tables, figures and other results", list_kinds(*results))]
+    return [
+        _compare_runs(old, new),
+        *compare_results(old, new, is_full=is_full),
+        _list_names("Tables, figures and other results", list_kinds(*results)),
+    ]
 
 
-def compare_results(old: ReleaseFolder, new: ReleaseFolder) -> list[Section]:
-    """Return which results differ with their causes, flipped verdicts first, and then the causes themselves."""
+def _compare_runs(old: ReleaseFolder, new: ReleaseFolder) -> Section:
+    """Return how many runs two releases have, and the names of those that only one has."""
+    if old.runs == new.runs:
+        return Section("Runs")
+    sides = [f"version {side.version}" for side in (old, new)]
+    before, after = sides if sides[0] != sides[1] else ("the former release", "the later release")
+    alone = ((before, old.runs - new.runs), (after, new.runs - old.runs))
+    return Section(
+        f"Runs: {len(old.runs):,} → {len(new.runs):,}",
+        names=tuple((f"runs only in {side}", tuple(sorted(runs))) for side, runs in alone if runs),
+    )
+
+
+def compare_results(old: ReleaseFolder, new: ReleaseFolder, *, is_full: bool = False) -> list[Section]:
+    """Return which results differ with their causes, flipped verdicts first, and then the causes themselves.
+
+    Figures are a line each, unless the comparison `is_full`: then each of their files has the hashes of both sides.
+    """
     rules = list_rules(old, new)
-    sections = [_describe(exhibit, old, new, rules) for exhibit in list_exhibits(old, new)]
+    exhibits = list(list_exhibits(old, new))
+    short = [] if is_full else [exhibit for exhibit in exhibits if exhibit.kind == "figure"]
+    sections = [_describe(exhibit, old, new, rules) for exhibit in exhibits if exhibit not in short]
+    if short:
+        causes = dict.fromkeys(cause for exhibit in short for cause in list_causes(exhibit, old, new, rules))
+        lines = tuple(_describe_figure(exhibit) for exhibit in short)
+        sections.append(Section(FIGURES, tuple(causes), names=(("figures", lines),)))
     if not any(section.title.startswith(TITLES["verdicts"]) for section in sections):
         sections.insert(0, Section("Verdicts"))
     return [
@@ -61,13 +92,30 @@ def _describe(exhibit: Exhibit, old: ReleaseFolder, new: ReleaseFolder, rules: d
     return Section(title, tuple(list_causes(exhibit, old, new, rules)), exhibit.changes)
 
 
+def _describe_figure(figure: Exhibit) -> str:
+    """Return a line on what differs of a figure: all of it, its data, or how it is drawn or described."""
+    files = {change.where: change for change in figure.changes}
+    name, count = f"{figure.name} ({figure.evaluation})", count_things(len(files), "file")
+    if DATA not in files:
+        return f"{name}: the same data; otherwise drawn or described ({count})"
+    for value, told in ((files[DATA].old, "drawn now, not before"), (files[DATA].new, "no longer drawn")):
+        if value == ABSENT:
+            return f"{name}: {told}"
+    return f"{name}: other data ({count})"
+
+
 def _list_names(title: str, kinds: dict[str, list[str]]) -> Section:
-    return Section(title, names=tuple((kind, tuple(names)) for kind, names in kinds.items() if names))
+    names = tuple((kind, tuple(names)) for kind, names in kinds.items() if names)
+    return Section(title, names=names, has_files=True)
 
 
-def format_text(sections: list[Section]) -> str:
-    """Return a comparison as Markdown, whatever comes from the releases in indented blocks that show it literally."""
-    return "".join(f"## {show_text(section.title)}\n\n{''.join(_format_parts(section))}" for section in sections)
+def format_text(sections: list[Section], *, lists_files: bool = True) -> str:
+    """Return a comparison as Markdown, whatever comes from the releases in indented blocks that show it literally.
+
+    Where the text does not list files, it counts them.
+    """
+    parts = ((section.title, "".join(_format_parts(section, lists_files=lists_files))) for section in sections)
+    return "".join(f"## {show_text(title)}\n\n{text}" for title, text in parts)
 
 
 def _count_names(names: Sequence[str], kind: str) -> str:
@@ -76,14 +124,19 @@ def _count_names(names: Sequence[str], kind: str) -> str:
     return f"{len(names)} {noun.removesuffix('s') if len(names) == 1 else noun}{blank}{rest}"
 
 
-def _format_parts(section: Section) -> Iterator[str]:
+def _format_parts(section: Section, *, lists_files: bool) -> Iterator[str]:
     if section.causes:
         yield f"What changed of what it is made of:\n\n{_indent(section.causes)}\n"
     if section.changes:
         shown = [f"{change.where}: {change.old} -> {change.new}" for change in section.changes]
         more = [f"and {len(shown) - SHOWN} more"] if len(shown) > SHOWN else []
         yield f"{len(shown)} changed:\n\n{_indent([*shown[:SHOWN], *more])}\n"
-    for kind, names in section.names:
+    counted = (
+        [] if lists_files or not section.has_files else [_count_names(names, kind) for kind, names in section.names]
+    )
+    if counted:
+        yield f"{show_text(', '.join(counted))} (--full lists them)\n\n"
+    for kind, names in section.names if not counted else ():
         yield f"{_count_names(names, kind)}:\n\n{_indent(names)}\n"
     if not (section.changes or section.names):
         yield "No difference.\n\n"

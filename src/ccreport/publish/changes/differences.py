@@ -52,6 +52,17 @@ class ReleaseFolder:
         return {name: _load(self.folder / "evaluations" / name / f"{name}.yaml") for name in names}
 
     @cached_property
+    def runs(self) -> set[str]:
+        """Return the run_id of all runs."""
+        files = sorted((self.folder / "tables/runs").glob("*.parquet"))
+        return {run for file in files for run in pl.read_parquet(file, columns=["run_id"], glob=False)["run_id"]}
+
+    @property
+    def version(self) -> str:
+        """Return the version alone."""
+        return str(_load(self.folder / "CITATION.cff")["version"])
+
+    @cached_property
     def title(self) -> str:
         """Return version and day."""
         cited = _load(self.folder / "CITATION.cff")
@@ -135,12 +146,19 @@ def _list_cells(
     for row in {**after, **before}:
         where = ", ".join(f"{column}={value}" for column, value in zip(key, row, strict=False) if value is not None)
         if row not in before or row not in after:
-            yield Change(where, "a row" if row in before else ABSENT, "a row" if row in after else ABSENT)
+            yield Change(where, *(_show_row(side[row], key) if row in side else ABSENT for side in (before, after)))
             continue
         for column in {**after[row], **before[row]}:
             was, is_now = _show(before[row], column, after[row])
             if was != is_now:
                 yield Change(f"{where}, {column}", was, is_now)
+
+
+def _show_row(row: Mapping[str, Any], key: tuple[str, ...]) -> str:
+    """Return the numbers and texts of a row that a release alone has, but for those of its key."""
+    told = {name: value for name, value in row.items() if name not in key and isinstance(value, str | int | float)}
+    shown = (f"{name}={f'{value:.6g}' if isinstance(value, float) else value}" for name, value in told.items())
+    return ", ".join(shown) or "a row"
 
 
 def _show(before: Mapping[str, Any] | None, column: str, after: Mapping[str, Any] | None) -> tuple[str, str]:
