@@ -20,7 +20,7 @@ RELEASE_CONFIG = json.dumps(
 
 
 rule publish:
-    """Write the release: data, tables, figures, report, code, and what describes, dates and sums them up."""
+    """Write the release: data, tables, figures, report, code, and what describes, dates and sums them up; the terminal shows its SHA-256."""
     input:
         "<results>/tables/raw_files/archive.parquet",
         "<results>/tables/rejects/archive.parquet",
@@ -58,7 +58,7 @@ rule publish:
             --evaluations {input.evaluations:q} \
             --sections {input.sections:q} \
             --release {params.release:q} \
-            &>{log:q}
+            2>&1 | tee {log:q}
         """
 
 

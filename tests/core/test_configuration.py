@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from ccreport.core.algorithms import list_doubtful
-from ccreport.core.configuration import Sources, check_config, check_explanations, check_file
+from ccreport.core.configuration import Sources, check_config, check_explanations, check_file, find_orcid_problem
 from ccreport.core.declared_files import DeclarationError, find_line, read_declared
 from ccreport.core.schema_problems import find_problem, guess, guess_path
 
@@ -95,11 +95,34 @@ def test_defaults_are_filled_in_and_the_default_campaign_need_not_exist(
         ("sections", "edge-bbr2", "sections: `edge-bbr2` is not a list or null; put it in brackets: [edge-bbr2]"),
         ("verify", "release/1", "verify: release/1 does not exist"),
         ("explanations", "archive", "explanations: archive is a folder, not a file"),
+        (
+            "release",
+            {"creators": [{"name": "Ada", "orcid": "https://orcid.org/0000-0002-1825-0098"}]},
+            "orcid: https://orcid.org/0000-0002-1825-0098 is not an ORCID: by its other digits the last would be 7",
+        ),
         ("collect_kernel", "~/no-kernel", "collect_kernel: ~/no-kernel does not exist"),
     ],
 )
 def test_a_value_says_what_to_type(key: str, value: object, message: str) -> None:
     assert message in refuse({key: value}, Sources({key: value}, []))
+
+
+@pytest.mark.parametrize(
+    ("digits", "said"),
+    [
+        # Those of ORCID's documentation: both kinds of check digits.
+        ("0000-0002-1825-0097", ""),
+        ("0000-0001-5109-3700", ""),
+        ("0000-0002-1694-233X", ""),
+        ("0000-0002-1694-2331", "is not an ORCID: by its other digits the last would be X"),
+        ("0000-0002-1825-097X", "is not an ORCID: by its other digits the last would be "),
+        ("0000000-2-1825-0097", "is not an ORCID, four groups of four digits as in https://orcid.org/0000-0002-1825-"),
+    ],
+)
+def test_the_last_digit_of_an_orcid_checks_the_others(digits: str, said: str) -> None:
+    problem = find_orcid_problem(f"https://orcid.org/{digits}")
+    assert said in problem
+    assert bool(said) is bool(problem)
 
 
 def test_a_day_that_is_to_be_text_needs_quotes_where_none_are_lost() -> None:

@@ -57,6 +57,22 @@ def test_everything_is_where_the_layout_says(release: Path) -> None:
     assert not any("__pycache__" in name or name.startswith("code/tests") for name in names)
 
 
+def test_a_release_that_is_replaced_by_another_is_told(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    told = "2.1 was there with other contents and is replaced\n"
+    release = release_of(tmp_path, make_results(tmp_path))
+    assert told not in capsys.readouterr().out
+    shutil.rmtree(tmp_path / "results")
+    # As Snakemake does before it makes the release again.
+    (release / "SHA256SUMS").unlink()
+    results = make_results(tmp_path)
+    release_of(tmp_path, results)
+    assert told not in capsys.readouterr().out
+    (results / "report/index.html").write_text("<title>Another</title>")
+    release_of(tmp_path, results)
+    printed = capsys.readouterr().out
+    assert printed.startswith(f"{told}release 2.1: {release}, sha256 of its SHA256SUMS ")
+
+
 def test_sums_are_those_of_the_standard_tool(release: Path) -> None:
     subprocess.run(["sha256sum", "--check", "--quiet", "--strict", "SHA256SUMS"], cwd=release, check=True)
     subprocess.run(

@@ -43,6 +43,10 @@ NUMBERS: Final = (int, float, date)
 LISTS_RUNS: Final = "`python -m ccreport sql 'SELECT run_id FROM runs'`"
 # A run is named by its experiment, a dot, and what tells it from the others of the experiment.
 RUN_ID: Final = re.compile(r"[^.]+\..+")
+# The last digit of the address checks the others.
+ORCID: Final = re.compile(r"https://orcid\.org/(\d{4}-\d{4}-\d{4}-\d{3})([\dX])", re.ASCII)
+# That of ORCID's own documentation.
+EXAMPLE_ORCID: Final = "https://orcid.org/0000-0002-1825-0097"
 
 
 @dataclass(frozen=True)
@@ -143,11 +147,25 @@ def _list_unknown(config: Mapping[str, Any], sources: Sources) -> Iterator[tuple
     former = config["release"]["former"]
     if former is not None and not (Path(former) / SUMS).is_file():
         yield ("release", "former"), f"{former} is not a release: it has no {SUMS}"
+    for number, creator in enumerate(config["release"]["creators"]):
+        if problem := find_orcid_problem(creator["orcid"]) if "orcid" in creator else "":
+            yield ("release", "creators", number, "orcid"), problem
     for number, run in enumerate(config["packet_runs"]):
         if not RUN_ID.fullmatch(run):
             yield ("packet_runs", number), f"`{run}` is not a run_id; {LISTS_RUNS} lists them"
     if problem := find_layout_problem(config["edge"]["paths"]):
         yield ("edge", "paths"), problem
+
+
+def find_orcid_problem(orcid: str) -> str:
+    """Return what is wrong with an ORCID, whose last digit checks the others by ISO 7064, mod 11-2; else no text."""
+    if not (match := ORCID.fullmatch(orcid)):
+        return f"{orcid} is not an ORCID, four groups of four digits as in {EXAMPLE_ORCID}"
+    total = 0
+    for digit in match[1].replace("-", ""):
+        total = (total + int(digit)) * 2
+    check = "0123456789X"[(12 - total % 11) % 11]
+    return "" if match[2] == check else f"{orcid} is not an ORCID: by its other digits the last would be {check}"
 
 
 def find_layout_problem(layout: str) -> str | None:

@@ -6,10 +6,11 @@ import shutil
 from pathlib import Path
 from typing import Any
 
-from ccreport.archive.pack import pack_folder
+from ccreport.archive.pack import list_files, pack_folder
 from ccreport.core.atomic_files import replace_folder
 from ccreport.core.declarations import SCHEMAS
 from ccreport.core.errors import InputError
+from ccreport.publish import SUMS
 from ccreport.publish.crate import write_crate
 from ccreport.publish.datapackage import write_package
 from ccreport.publish.declaration import Release, declare_release
@@ -18,6 +19,7 @@ from ccreport.publish.stage import copy_tree, stage_raw, stage_results, stage_ta
 from ccreport.publish.sums import write_sums
 from ccreport.publish.texts import write_changes, write_citation, write_readme
 from ccreport.publish.views import write_views
+from ccreport.storage.sums import hash_file
 
 
 def publish(
@@ -43,16 +45,29 @@ def publish(
     former = find_former(settings)
     moment_s = int(declared.moment.timestamp())
     is_whole = settings["release"]["raw"] == "archive"
+    replaced = _list_hashes(release)
     with replace_folder(release) as stage:
         raw = stage_raw(archive, results, stage / "raw", moment_s, is_whole=is_whole)
         declarations = _stage(settings, shown, results, root, raw, stage)
         _describe(stage, declared, declarations, results, raw, former)
         sha256 = write_sums(stage)
+        is_other = bool(replaced) and replaced != _list_hashes(stage)
+    if is_other:
+        print(f"{declared.version} was there with other contents and is replaced")
     print(f"release {declared.version}: {release}, sha256 of its SHA256SUMS {sha256}")
     if settings["release"]["pack"]:
         packed = release.with_name(release.name + ".tar.zst")
         pack_folder(release, packed, moment_s, root=f"{shown[0].stem}-{declared.version}")
         print(f"packed: {packed}")
+
+
+def _list_hashes(release: Path) -> dict[str, str]:
+    """Return the SHA-256 of the files of a release, of raw files by the list of theirs; none where there is no release.
+
+    The list of all files is not read: Snakemake deletes it before a release is made again.
+    """
+    own = (path.as_posix() for path in list_files(release) if path.as_posix() != SUMS)
+    return {path: hash_file(release / path) for path in own if not path.startswith("raw/") or path == f"raw/{SUMS}"}
 
 
 def read_settings(config: str) -> dict[str, Any]:
