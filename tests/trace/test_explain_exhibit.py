@@ -43,6 +43,18 @@ def test_a_figure_by_number_or_name(name: str, results: Path, capsys: pytest.Cap
     assert f"--figure topology --database {results}/esnet-dtn/archive.duckdb" in drawn
 
 
+def test_a_figure_of_a_table_names_its_cells(results: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    database = results / "esnet-dtn/archive.duckdb"
+    assert main(["explain", "table_2_dots", "--database", str(results)]) == 0
+    printed = capsys.readouterr().out
+    assert "\nMade of the cells of table_2_testbed: 1 of its 1 row\n" in printed
+    assert '\nSQL of the figure: FROM "table_2_testbed" WHERE (TRUE )\nSQL: ' in printed
+    # The command that it names explains a cell.
+    (row,) = re.findall(rf'python -m ccreport explain table_2_testbed --row "(.+)" --database {database}\n', printed)
+    assert main(["explain", "table_2_testbed", "--row", row, "--database", str(database)]) == 0
+    assert "\nRuns (1):\n" in capsys.readouterr().out
+
+
 def test_a_figure_that_only_a_copy_of_the_evaluation_has(
     results: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

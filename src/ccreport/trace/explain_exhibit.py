@@ -9,13 +9,16 @@ from ccreport.core.declared_files import find_line, show_path
 from ccreport.core.errors import InputError
 from ccreport.core.evaluation import load_evaluation, resolve_evaluation
 from ccreport.core.schema_problems import find_near, guess_near
-from ccreport.core.text import display_name
+from ccreport.core.text import count_things, display_name
 from ccreport.figures.exhibits import NUMBER, Exhibit, find_exhibits, find_number
 from ccreport.figures.select.declaration import RUNS, FigureDeclaration, choose_view, read_declaration
+from ccreport.summarise.database import quote_name
 from ccreport.summarise.open_results import open_results
 from ccreport.trace.claims.checked_runs import SHOWN
 from ccreport.trace.find_table import find_databases, find_evaluation, list_claims, list_tables, list_verdicts
+from ccreport.trace.origins import show_query
 from ccreport.trace.raw_files import load_files_by_algorithm
+from ccreport.trace.rows.select_rows import name_row
 from ccreport.trace.shown_runs import show_files, show_runs
 
 # What is known by its number.
@@ -120,9 +123,35 @@ def describe_figure(database: Path, figure: Exhibit, evaluation_asked: str = "",
         f"Data: {folder / 'figure.csv'}" if (folder / "figure.csv").is_file() else "Data: none",
         f"Declared: {declared}",
         f"Drawn by: python -m ccreport {command} --output {figure.name}",
-        *_describe_runs(database, read_declaration(evaluation, figure.name), is_full=is_full),
+        *_describe_source(database, read_declaration(evaluation, figure.name), is_full=is_full),
     ]
     return "\n".join(map(display_name, lines))
+
+
+def _describe_source(database: Path, figure: FigureDeclaration, *, is_full: bool) -> list[str]:
+    """Return lines on the table whose cells a figure draws, else on its runs."""
+    if figure.table and figure.table in list_tables(database):
+        return _describe_cells(database, figure, is_full=is_full)
+    return _describe_runs(database, figure, is_full=is_full)
+
+
+def _describe_cells(database: Path, figure: FigureDeclaration, *, is_full: bool) -> list[str]:
+    """Return lines on the cells that a figure draws: of which table, how to ask for a cell's runs, and the queries."""
+    query = f"FROM {quote_name(figure.table)} WHERE ({figure.where}\n)"
+    with open_results(database) as connection:
+        rows = connection.sql(query).pl()
+        height = connection.sql(f"FROM {quote_name(figure.table)}").pl().height
+    if rows.is_empty():
+        return ["", f"Cells: none of {figure.table}"]
+    command = f'explain {figure.table} --row "{name_row(figure.table, rows.row(0, named=True))}"'
+    return [
+        "",
+        f"Made of the cells of {figure.table}: {rows.height:,} of its {count_things(height, 'row')}",
+        f"Runs, raw files and SQL of a cell, such as the first: python -m ccreport {command} --database {database}",
+        "",
+        f"SQL of the figure: {' '.join(query.split())}",
+        *show_query(figure.table, is_full=is_full),
+    ]
 
 
 def _describe_runs(database: Path, figure: FigureDeclaration, *, is_full: bool) -> list[str]:
