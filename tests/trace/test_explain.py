@@ -428,12 +428,37 @@ def test_sizes_may_be_written_as_on_the_pages(database: Path, capsys: pytest.Cap
         ("table_2", "algorithm=cubic", r"no algorithm `cubic` there; did you mean `CUBIC`\?$"),
         ("table_2", "algorithm=RENO", r"no algorithm `RENO` there; there are `BBR`, `CUBIC`"),
         ("table_2", "test_group=0.1 % loss", r"2 rows fit; name one of them:\n  test_group=0\.1 % loss,sharing=both"),
-        ("table_2", "", r"\d rows fit"),
     ],
 )
 def test_what_is_not_there_is_answered_with_what_is(database: Path, table: str, cell: str, message: str) -> None:
     with pytest.raises(InputError, match=message):
         explain(table, row=cell, database=database)
+
+
+def test_without_a_row_the_runs_that_a_table_leaves_out_are_told(
+    database: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["explain", "table_2", "--database", str(database)]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert re.fullmatch(r"table_2_testbed: \d rows fit; name one of them:", lines[0])
+    chosen = lines.index("Which runs it has:")
+    assert lines[chosen - 1] == ""
+    assert lines[chosen + 1].startswith(
+        "  The table is made of the runs that count and have path_class = 'testbed' AND "
+    )
+    # r8 has a buffer, r9 does not count, r10 is of another path.
+    assert lines[chosen + 2 :] == [
+        "",
+        "Left out of the table, by the first reason that each has (--full lists all):",
+        "  1 run: `(buffer_bytes IS NULL) OR (test_group = '100G to 10G')` is not true",
+        "  1 run: `path_class = 'testbed'` is not true",
+        "  1 run: not counted, not TCP",
+    ]
+    assert main(["explain", "table_2", "--database", str(database), "--full"]) == 0
+    assert "\n    r8\n" in capsys.readouterr().out
+    # What compares cells of other tables has no condition of its own.
+    assert main(["explain", "comparisons", "--database", str(database)]) == 0
+    assert "Left out" not in capsys.readouterr().out
 
 
 def test_without_a_database(tmp_path: Path) -> None:

@@ -33,6 +33,7 @@ from ccreport.trace.rows.edge import GROUPED
 from ccreport.trace.rows.left_out import describe_left_out, describe_selection, read_condition
 from ccreport.trace.rows.load_trace import Trace, load_trace, pick_row, recompute_row
 from ccreport.trace.rows.select_rows import find_row, name_row
+from ccreport.trace.rows.whole_table import describe_table
 from ccreport.trace.shown_runs import show_files, show_numbers, show_runs
 
 RESULTS: Final = Path("results")
@@ -55,9 +56,10 @@ def explain(
     number, as S6; without it all are listed, by `figures` those. `evaluation` is the name or file of the evaluation to
     ask, of a claim also its file, if that has moved since the build. `row` names a table's cell, as `test_group=no
     loss,flows_count=16`: each as key=value, with a value of the CSV file or some words of it; numbers also by <, <=, >
-    and >=, as `flows_count>=16`. `column` names it as well: it does not matter which of the two options a key is in.
-    `database` is an evaluation's, or a folder of results, where the configured evaluation goes before others. `full`
-    lists all runs and raw files, and prints a long query, too.
+    and >=, as `flows_count>=16`; without it a table's rows are listed, with the runs that it leaves out. `column` names
+    it as well: it does not matter which of the two options a key is in. `database` is an evaluation's, or a folder of
+    results, where the configured evaluation goes before others. `full` lists all runs and raw files, and prints a long
+    query, too.
     """
     if evaluation:
         database = _narrow(database, evaluation, table)
@@ -87,6 +89,10 @@ def explain(
     with open_results(of_table) as connection:
         name = find_table(connection, table)
         summary = connection.sql(f"FROM {quote_name(name)}").pl()
+        if not (row or column) and summary.height > 1:
+            told = describe_table(connection, name, summary, is_full=full)
+            print("\n".join(map(display_name, told)))
+            return
         grouped = connection.sql("SELECT algorithm, list(cc ORDER BY cc) FROM algorithms GROUP BY algorithm").fetchall()
         number = find_row(summary, name, row, column, members=dict(grouped))
         chosen = summary.row(number - 1, named=True)

@@ -41,9 +41,14 @@ def describe_selection(condition: str, trace: Trace, row: Mapping[str, Any]) -> 
         return []
     which = [f"{name} = {_quote(row[name])}" for name in trace.list_labels(row) if row[name] is not None]
     query = f"FROM {find_view(trace.table)}{' WHERE ' if which else ''}{' AND '.join(which)}"
+    return ["", "Which runs these are:", describe_condition(condition), f"  The row's: {query}"]
+
+
+def describe_condition(condition: str) -> str:
+    """Return a line on the condition by which the runs of a table are selected."""
     shown = " ".join(condition.split())
     own = "all runs that count" if shown.upper() == ANY else f"the runs that count and have {shown}"
-    return ["", "Which runs these are:", f"  The table is made of {own}.", f"  The row's: {query}"]
+    return f"  The table is made of {own}."
 
 
 def _quote(value: object) -> str:
@@ -70,10 +75,44 @@ def describe_left_out(
     if not labels or set(labels) - set(runs.columns):
         return []
     alike = runs.filter(~pl.col("run_id").is_in(own.implode()), *(pl.col(name) == row[name] for name in labels))
-    failing = dict(_find_failing(connection, condition, alike))
+    failing = {
+        run: f"{held}, where the table has {text}" for run, held, text in find_failing(connection, condition, alike)
+    }
+    lines, has_reasons = _list_reasons(connection, alike, failing, REASONS_AT_MOST, is_full=is_full)
+    hint = " (--full lists all)" if has_reasons and not is_full else ""
+    return ["", f"Left out, though alike{hint}:", *(lines or ["  no run"])]
+
+
+def describe_left_out_of_table(
+    connection: duckdb.DuckDBPyConnection, condition: str, trace: Trace, *, is_full: bool = False
+) -> list[str]:
+    """Return lines on all runs that a table selected by a condition is not made of, with the part that each fails.
+
+    Suspect ones that would be among them are listed; others are counted, and listed if the text `is_full`.
+    """
+    runs = connection.sql("FROM all_algorithm_runs").pl()
+    others = runs.filter(~pl.col("run_id").is_in(trace.runs["run_id"].unique().implode()))
+    failing = {run: f"`{text}` is not true" for run, _, text in find_failing(connection, condition, others)}
+    lines, has_reasons = _list_reasons(connection, others, failing, None, is_full=is_full)
+    hint = ", by the first reason that each has" + ("" if is_full or not has_reasons else " (--full lists all)")
+    return ["", f"Left out of the table{hint}:", *(lines or ["  no run"])]
+
+
+def _list_reasons(
+    connection: duckdb.DuckDBPyConnection,
+    runs: pl.DataFrame,
+    failing: Mapping[str, str],
+    at_most: int | None,
+    *,
+    is_full: bool,
+) -> tuple[list[str], bool]:
+    """Return lines on why runs are left out, and whether some are so for another reason than that they are suspect.
+
+    `failing` has why, of those that a condition leaves out; at most so many reasons are told unless `is_full`.
+    """
     reasons: dict[str, set[str]] = {}
     suspects = set()
-    for run, is_suspect, uncounted in alike.select("run_id", "is_suspect", explain_uncounted()).iter_rows():
+    for run, is_suspect, uncounted in runs.select("run_id", "is_suspect", explain_uncounted()).iter_rows():
         if uncounted is None and run not in failing and is_suspect:
             suspects.add(run)
         else:
@@ -81,15 +120,14 @@ def describe_left_out(
             reasons.setdefault(reason, set()).add(run)
     lines = list_suspects(connection, suspects)
     ranked = sorted(reasons.items(), key=lambda told: (-len(told[1]), told[0]))
-    shown_count = len(ranked) if is_full else REASONS_AT_MOST
+    shown_count = len(ranked) if is_full or at_most is None else at_most
     for reason, found in ranked[:shown_count]:
         lines.append(f"  {count_things(len(found), 'run')}: {reason}")
         lines += [f"    {run}" for run in sorted(found)] if is_full else []
     if left := ranked[shown_count:]:
         count = len(set().union(*(found for _, found in left)))
         lines.append(f"  {count_things(count, 'more run')} for {count_things(len(left), 'other reason')}")
-    hint = " (--full lists all)" if reasons and not is_full else ""
-    return ["", f"Left out, though alike{hint}:", *(lines or ["  no run"])]
+    return lines, bool(reasons)
 
 
 def describe_suspects(connection: duckdb.DuckDBPyConnection, runs: pl.DataFrame) -> list[str]:
@@ -130,9 +168,9 @@ def show_count(value: float) -> str:
     return f"{value:,.0f}" if value == round(value) else show_plain(value)
 
 
-def _find_failing(
+def find_failing(
     connection: duckdb.DuckDBPyConnection, condition: str, runs: pl.DataFrame
-) -> Iterator[tuple[str, str]]:
+) -> Iterator[tuple[str, str, str]]:
     """Yield each run of which a condition is not true, with what it has, and the first part that this contradicts."""
     parts = list(_split(connection, condition))
     if runs.is_empty() or not parts:
@@ -148,7 +186,7 @@ def _find_failing(
             text, names = parts[passed.index(False)]
             held = dict(zip(columns, values, strict=True))
             shown = (f"{name_column(name)} {round_value(name, held[name])}" for name in names if name in held)
-            yield run, f"{'; '.join(shown) or 'other tests'}, where the table has {text}"
+            yield run, "; ".join(shown) or "other tests", text
 
 
 def _split(connection: duckdb.DuckDBPyConnection, condition: str) -> Iterator[tuple[str, list[str]]]:

@@ -62,14 +62,14 @@ def find_row(summary: pl.DataFrame, table: str, *wanted: str, members: Mapping[s
     if refused:
         raise InputError("\n  ".join(refused))
     if fitting.height != 1:
-        # A key that no row of the table has tells none apart.
-        told = tuple(name for name in keys if summary[name].null_count() < summary.height)
-        raise InputError("\n  ".join(_list_fitting(table, fitting, told)))
+        raise InputError("\n  ".join(list_fitting(table, fitting, summary)))
     return int(fitting["number"][0])
 
 
-def _list_fitting(table: str, rows: pl.DataFrame, told: tuple[str, ...]) -> list[str]:
-    """Return lines on the rows that fit: each by what names it, or of many the values of each key, and one of them."""
+def list_fitting(table: str, rows: pl.DataFrame, summary: pl.DataFrame) -> list[str]:
+    """Return lines on rows of a table: each by what names it, or of many the values of each key, and one of them."""
+    # A key that no row of the table has tells none apart.
+    told = tuple(name for name in load_schema(table).key if summary[name].null_count() < summary.height)
     named = (name_row(table, row, told) for row in rows.iter_rows(named=True))
     if rows.height <= ROWS_AT_MOST:
         return [f"{table}: {rows.height:,} rows fit; name one of them:", *named]

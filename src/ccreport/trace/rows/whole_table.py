@@ -1,0 +1,26 @@
+"""A published table as a whole, where no row is named: its rows, how its runs are selected, and which are left out."""
+
+import duckdb
+import polars as pl
+
+from ccreport.trace.rows.edge import GROUPED
+from ccreport.trace.rows.left_out import describe_condition, describe_left_out_of_table, read_condition
+from ccreport.trace.rows.load_trace import load_trace
+from ccreport.trace.rows.select_rows import list_fitting
+
+
+def describe_table(
+    connection: duckdb.DuckDBPyConnection, table: str, summary: pl.DataFrame, *, is_full: bool = False
+) -> list[str]:
+    """Return lines on a table of several rows; all runs that it leaves out are listed if the text `is_full`.
+
+    Of a table without a condition on runs, such as one that compares cells of others, only the rows are told.
+    """
+    first, *rows = list_fitting(table, summary, summary)
+    lines = [first, *(f"  {row}" for row in rows)]
+    trace = load_trace(connection, table)
+    condition = read_condition(connection, trace, summary.row(0, named=True)) if table not in GROUPED else ""
+    if not condition or "table_name" in summary.columns:
+        return lines
+    left_out = describe_left_out_of_table(connection, condition, trace, is_full=is_full)
+    return [*lines, "", "Which runs it has:", describe_condition(condition), *left_out]
