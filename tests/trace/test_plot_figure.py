@@ -132,6 +132,24 @@ def test_keys_of_a_figure_are_changed_for_one_drawing(database: Path, tmp_path: 
     assert ",1.25," not in times
 
 
+@pytest.mark.parametrize(
+    ("changes", "is_told"),
+    [
+        (["run=bbr/2"], True),
+        (["where=mode = 'bbr'"], True),
+        (["run=bbr/2", "title=Two"], False),
+        (["until_s=1"], False),
+    ],
+)
+def test_a_title_that_is_of_other_runs_is_told(
+    changes: list[str], is_told: bool, database: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    evaluation = declare(tmp_path, overlapped=False, title="All of\nthem")
+    plot_figure("f", evaluation, tmp_path / "drawn", database, changes)
+    told = "the title is still that of the declared figure, “All of them”; change it too: --change title=…"
+    assert capsys.readouterr().err == (f"ccreport: {told}\n" if is_told else "")
+
+
 def test_a_time_beyond_the_test_cuts_nothing_off(database: Path, tmp_path: Path) -> None:
     for folder, changes in (("whole", []), ("drawn", ["until_s=1000"])):
         plot_figure("f", declare(tmp_path), tmp_path / folder, database, changes)

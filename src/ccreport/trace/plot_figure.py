@@ -1,6 +1,7 @@
 """The command `plot_figure`: a figure of an evaluation drawn by hand, as it is declared or with changes."""
 
 import contextlib
+import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Final
@@ -79,6 +80,10 @@ def plot_figure(
         if changes:
             raise
         raise blame(file, error) from error
+    if {"where", "run"} & changes.keys() and "title" not in changes and declaration.title:
+        kept = " ".join(declaration.title.split())
+        problem = f"the title is still that of the declared figure, “{kept}”; change it too: --change title=…"
+        print(f"ccreport: {display_name(problem)}", file=sys.stderr)
     print(output / FILES[0])
 
 
