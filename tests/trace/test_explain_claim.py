@@ -230,11 +230,12 @@ def test_a_claim_has_a_number(results: Path, capsys: pytest.CaptureFixture[str])
         other / "claims.parquet"
     )
     duckdb.connect(other / "archive.duckdb").close()
-    asked = ("claim 1", "claim 2", "fast")
-    assert [has_claim(other / "archive.duckdb", "fast", name) for name in asked] == [True, False, False]
+    asked = ("claim 1", "Claim One", "claim 2", "claim two", "fast")
+    assert [has_claim(other / "archive.duckdb", "fast", name) for name in asked] == [True, True, False, False, False]
     assert has_claim(results / "archive.duckdb", "fast", "fast")
-    assert main(["explain", "Claim 2", *own]) == 1
-    assert capsys.readouterr().err == "ccreport: no claim 2; there are 1\n"
+    for name in ("Claim 2", "claim two"):
+        assert main(["explain", name, *own]) == 1
+        assert capsys.readouterr().err == "ccreport: no claim 2; there are 1\n"
 
 
 def test_a_claim_that_is_not_judged_yet(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -132,6 +132,14 @@ def test_keys_of_a_figure_are_changed_for_one_drawing(database: Path, tmp_path: 
     assert ",1.25," not in times
 
 
+def test_runs_that_a_name_could_be_are_a_line_each(database: Path, tmp_path: Path) -> None:
+    with pytest.raises(FigureError) as refused:
+        plot_figure("f", declare(tmp_path, overlapped=False), tmp_path / "drawn", database, ["run=gone"])
+    first, *names = str(refused.value).splitlines()
+    assert re.fullmatch(r"figure 'f': Run gone is none of the (\d+) runs that match:", first)
+    assert names[:2] == ["  experiment-bbr/1", "  experiment-bbr/2"]
+
+
 @pytest.mark.parametrize(
     ("changes", "is_told"),
     [

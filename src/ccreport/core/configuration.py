@@ -148,8 +148,8 @@ def _list_unknown(config: Mapping[str, Any], sources: Sources) -> Iterator[tuple
     if former is not None and not (Path(former) / SUMS).is_file():
         yield ("release", "former"), f"{former} is not a release: it has no {SUMS}"
     for number, creator in enumerate(config["release"]["creators"]):
-        if problem := find_orcid_problem(creator["orcid"]) if "orcid" in creator else "":
-            yield ("release", "creators", number, "orcid"), problem
+        if fault := find_orcid_problem(creator["orcid"]) if "orcid" in creator else "":
+            yield ("release", "creators", number, "orcid"), fault
     for number, run in enumerate(config["packet_runs"]):
         if not RUN_ID.fullmatch(run):
             yield ("packet_runs", number), f"`{run}` is not a run_id; {LISTS_RUNS} lists them"

@@ -22,7 +22,7 @@ from ccreport.figures.select.declaration import (
     choose_view,
     read_declaration,
 )
-from ccreport.figures.select.queries import MissingFigure
+from ccreport.figures.select.queries import MissingFigure, UnknownRunError
 from ccreport.figures.select.recording_database import Database
 from ccreport.figures.write import FILES, draw_declaration
 from ccreport.summarise.open_results import open_results
@@ -123,5 +123,9 @@ def _explain(
     # Panels are left out one by one where the condition of them all is met by no run.
     is_whole = declaration.panels and not connection.execute(queries[0]).fetchone()
     whole = ["No run meets the figure's own `where`, which those of its panels are within."] if is_whole else []
-    lines = [f"figure {declaration.name!r}: {missing}", *whole, *absent]
+    # Long names are told apart below one another.
+    told = str(missing)
+    if isinstance(missing, UnknownRunError):
+        told = "\n  ".join([f"{missing.told}:", *missing.names])
+    lines = [*f"figure {declaration.name!r}: {told}".splitlines(), *whole, *absent]
     return FigureError("\n".join(map(display_name, lines)), ("figures", declaration.name, "where"))

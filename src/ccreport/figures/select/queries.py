@@ -1,5 +1,6 @@
 """What figures read from the database: the runs that match a declaration, and their rows of other tables."""
 
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Final
 
@@ -55,6 +56,16 @@ class MissingFigure(Exception):  # noqa: N818 (no error: an archive need not hav
     """The archive has no data for a figure; the message says why."""
 
 
+class UnknownRunError(MissingFigure):
+    """A figure's `run` is none or several of the runs that match: `told` says so, `names` begins their list."""
+
+    def __init__(self, told: str, runs: Sequence[str]) -> None:
+        names, others = runs[:RUNS_AT_MOST], len(runs) - RUNS_AT_MOST
+        more = [f"and {others:,} more"] if others > 0 else []
+        super().__init__(f"{told}: {' '.join([', '.join(names), *more])}.")
+        self.told, self.names = told, (*names, *more)
+
+
 class NoRunMatchesError(MissingFigure):
     """No run matches the condition, which the message repeats."""
 
@@ -97,11 +108,8 @@ def name_run(declaration: FigureDeclaration, runs: pl.DataFrame, kind: str = "ru
     found = match_runs(declaration.run, known)
     if len(found) == 1:
         return replace(declaration, run=found[0])
-    listed = ", ".join((found or known)[:RUNS_AT_MOST])
-    others = len(found or known) - RUNS_AT_MOST
-    more = f" and {others:,} more" if others > 0 else ""
     told = f"is part of the names of {len(found):,}" if found else "is none"
-    raise MissingFigure(f"Run {declaration.run} {told} of the {len(known):,} {kind} that match: {listed}{more}.")
+    raise UnknownRunError(f"Run {declaration.run} {told} of the {len(known):,} {kind} that match", found or known)
 
 
 def read_rows(database: Database, table: str, runs: pl.DataFrame) -> pl.DataFrame:

@@ -36,8 +36,12 @@ from ccreport.trace.rows.left_out import describe_suspects
 from ccreport.trace.shown_runs import show_files, show_runs
 
 WORD: Final = re.compile(r"\w+")
-# claim 2, claim mismatch_both
-NUMBERED: Final = re.compile(r"claims?[ _]*(\d+)", re.IGNORECASE)
+# claim 2, claim five, claim mismatch_both
+SPELT: Final = (
+    *("one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten"),
+    *("eleven", "twelve", "thirteen", "fourteen", "fifteen", "sixteen", "seventeen", "eighteen", "nineteen", "twenty"),
+)
+NUMBERED: Final = re.compile(rf"claims?[ _]*(\d+|(?:{'|'.join(SPELT)})\b)", re.IGNORECASE)
 CALLED: Final = re.compile(r"claim\s+", re.IGNORECASE)
 # What the words that queries of checks are written with stand for.
 WORDS: Final = {
@@ -62,11 +66,11 @@ def find_claim(place: Path, name: str) -> tuple[Path, str] | None:
     """
     databases = find_databases(place)
     called = CALLED.match(name)
-    if numbered := NUMBERED.fullmatch(name):
+    if (number := _read_number(name)) is not None:
         names = list_claims(databases[0])
-        if not 1 <= int(numbered[1]) <= len(names):
-            raise InputError(f"no claim {numbered[1]}; there are {len(names)}")
-        return databases[0], names[int(numbered[1]) - 1]
+        if not 1 <= number <= len(names):
+            raise InputError(f"no claim {number}; there are {len(names)}")
+        return databases[0], names[number - 1]
     name = name[called.end() :] if called else name
     found = [(database, claim) for database in databases for claim in list_claims(database)]
     if exact := next((one for one in found if one[1] == name), None):
@@ -99,7 +103,15 @@ def _find_said(databases: Sequence[Path], words: str) -> Iterator[tuple[Path, st
 def has_claim(database: Path, claim: str, name: str) -> bool:
     """Return whether the evaluation of a database has a claim, or one of the same number if that was its `name`."""
     claims = list_claims(database)
-    return int(numbered[1]) <= len(claims) if (numbered := NUMBERED.fullmatch(name)) else claim in claims
+    return number <= len(claims) if (number := _read_number(name)) is not None else claim in claims
+
+
+def _read_number(name: str) -> int | None:
+    """Return the number of `claim 5` or `claim five`; None for what is not a claim's number."""
+    if not (numbered := NUMBERED.fullmatch(name)):
+        return None
+    word = numbered[1].casefold()
+    return int(word) if word.isdecimal() else SPELT.index(word) + 1
 
 
 def _list_declared(database: Path) -> list[str]:
