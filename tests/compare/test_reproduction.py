@@ -25,6 +25,7 @@ from ccreport.summarise.database import QueryError
 from ccreport.summarise.statistics.contrasts import Spread, contrast_strata
 
 EVALUATION = ROOT / "evaluations/esnet-dtn.yaml"
+GENERIC = ROOT / "evaluations/generic.yaml"
 HEADER = "test_group,sharing,flows_count,rtt_bucket,algorithm,mean_gbps,cv,is_suspect"
 NEAR = "RTT < 30 ms"
 ALLOWED = {"algorithm": ["BBR", "CUBIC"], "rtt_bucket": [NEAR, "RTT ≥ 30 ms"]}
@@ -521,6 +522,27 @@ def test_two_archives_compare_by_the_intervals_of_both(tmp_path: Path) -> None:
     assert compared["cell_verdict"].to_list() == ["consistent", "inconsistent", None, None]
     # The ratio is 1.32 there and 2 here.
     assert compared["pair_verdict"].to_list() == ["reproduced", "reproduced", None, None]
+
+
+def test_two_builds_compare_by_means_of_their_own_conditions(tmp_path: Path) -> None:
+    # Over 10 ms BBR has 40 here and 41 there; only here there is a run with loss.
+    folders = [tmp_path / "there", tmp_path / "here"]
+    for folder, rates in zip(folders, ((39.0, 41.0, 43.0), (38.0, 40.0, 42.0)), strict=True):
+        folder.mkdir()
+        runs = [run(n, {"bbr": rate}, rtt_ms=10.0, condition_id="a") for n, rate in enumerate(rates, 1)]
+        if folder == folders[1]:
+            runs.append(run(4, {"cubic": 7.0}, rtt_ms=80.0, loss_pct=0.1, condition_id="b"))
+        summarise("means", build_database(folder, gather(*runs), GENERIC), GENERIC)
+    parquet, csv = tmp_path / "reproduction.parquet", tmp_path / "reproduction.csv"
+    there, here = folders
+    compare_tables(GENERIC, here / "archive.duckdb", here, [there / "means.parquet"], parquet, csv)
+    compared = read_table("reproduction", [parquet])
+    near, far = "RTT 10–20 ms, loss_pct 0.0", "RTT 50–100 ms, loss_pct 0.1"
+    assert compared.select("cell", "algorithm", "cell_state").rows() == [
+        (f"host 10.0.0.2, {near}, 16 flows", "BBR", "compared"),
+        (f"host 10.0.0.2, {far}, 16 flows", "CUBIC", "added"),
+    ]
+    assert compared["value_ratio"][0] == pytest.approx(40 / 41)
 
 
 def test_another_builds_table_has_to_be_one(tmp_path: Path) -> None:

@@ -159,6 +159,16 @@ def test_missing_suspect_and_single_cells_say_so() -> None:
     assert all(f"<strong>{verdict}</strong>" in shown for verdict in verdicts)
 
 
+def test_another_build_without_pairs_is_compared_by_single_cells() -> None:
+    rows = make_compared(
+        [make_pair("a", factor=None, comparison="archive", expected_basis=None, expected_line_rate_bps=None)[0]]
+    )
+    shown = render_reproduction(rows, TITLES, ALGORITHMS)
+    assert "Of 1 single cells, 0 are consistent and 0 inconsistent; 1 are undecided." in shown
+    assert "pairs of cells are reproduced" not in shown
+    assert html.escape("The rates here are the receiver’s rates") in html.escape(html.unescape(shown))
+
+
 def test_without_anything_to_compare_the_page_says_so() -> None:
     empty = make_compared()
     assert "names no published values" in render_reproduction(empty, TITLES, ALGORITHMS)

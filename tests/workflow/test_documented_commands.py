@@ -47,6 +47,7 @@ PLANNED = {
     "snakemake --cores 2 evaluation --config evaluation=satellites archive=path/to/archive",
     "snakemake --cores 2 ingest --config archive=path/to/archive strict=True",
     "snakemake --cores 2 report --config strict=False 'report={renderer: embedded}'",
+    "snakemake --cores 2 report --config archive=path/to/before 'pathvars={results: results-before, logs: logs-before}'",
     "snakemake --cores 8 report --config archive=https://host.example/measurements/ offline=True",
     "snakemake --cores 8 store_results --config store_results=s3://bucket/results",
     "snakemake --profile workflow/profiles/slurm report",
@@ -77,6 +78,7 @@ ELSEWHERE = {
     "make report     # results/report/index.html": "workflow/test_makefile.py",
     "make report ARCHIVE=https://host.example/measurements.tar.zst": "storage/test_fetch_web.py",
     "make report ARCHIVE=s3://bucket/measurements": "storage/test_fetch_s3.py",
+    "snakemake --cores 2 report --config archive=path/to/after compare_with=results-before": "compare/test_reproduction.py",
     "cd results/release/2.1": "publish/test_publish.py",
     "sha256sum --check --quiet SHA256SUMS": "publish/test_publish.py",
     "duckdb -init evaluations/esnet-dtn/views.sql": "publish/test_publish.py",
@@ -156,7 +158,7 @@ def tree(tmp_path_factory: pytest.TempPathFactory) -> Path:
     (programs / "activate").write_text(f'export PATH="{programs}:{own}:$PATH"\n')
     for stamp in (".locked", ".complete", ".developer"):
         (folder / ".venv" / stamp).touch()
-    for archive in ("path/to/archive", "archive/quick"):
+    for archive in ("path/to/archive", "path/to/before", "archive/quick"):
         shutil.copytree(ROOT / "tests/fixtures/edge/archive", folder / archive)
     (folder / "archive/packed").mkdir()
     shutil.copy(ROOT / "tests/golden/cut.tar.zst", folder / "archive/packed/quick.tar.zst")

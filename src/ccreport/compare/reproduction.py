@@ -157,9 +157,14 @@ def compare_with_archive(others: list[Expected], cells: Cells, within_factor: fl
 
 def _name_cell(comparison: str, number: int, key: Key, cells: Cells) -> dict[str, Any]:
     named = dict(zip(cells.key, key, strict=True))
-    parts = [_describe(name, value) for name, value in named.items() if name != "algorithm"]
+    conditions = {name: value for name, value in named.items() if name != "algorithm"}
+    own = {column.name for column in load_schema("reproduction").columns}
+    if own.issuperset(named):
+        parts = [_describe(name, value) for name, value in conditions.items()]
+    else:
+        parts = [_describe_named(name, value) for name, value in conditions.items() if value is not None]
     names = {"comparison": comparison, "table_name": cells.table, "cell_number": number, "cell": ", ".join(parts)}
-    return names | named
+    return names | {name: value for name, value in named.items() if name in own}
 
 
 def _describe(name: str, value: Any) -> str:
@@ -170,6 +175,13 @@ def _describe(name: str, value: Any) -> str:
     if name.endswith("_bytes"):
         return format_size(value)
     return {"sharing": f"{value}", "sender_speed": f"{value} sender"}.get(name, str(value))
+
+
+def _describe_named(name: str, value: Any) -> str:
+    """Return a key's value of a table with many keys, most of them unknown: with its name, as numbers alone say little."""
+    if name in ("labels", "path_rtt", "flows_count"):
+        return _describe(name, value)
+    return f"{name} {_describe(name, value)}"
 
 
 def _put_side_by_side(

@@ -129,12 +129,12 @@ def _summarise(own: pl.DataFrame, doubts: Mapping[str, str]) -> str:
     close = f", {near} {CLOSE} (less than {100 * NEAR:g} % apart)" if near else ""
     by_verdict = f"{consistent.height} are consistent{close} and {inconsistent.height - near} inconsistent"
     by_verdict += f"; {others} are undecided" if others else ""
-    sentences = [
+    of_pairs = [
         f"**{counts['reproduced']} of {counts['compared']}** pairs of cells are reproduced.",
         f"{counts['not_reproduced']} are not, and {counts['undecided']} are undecided.",
-        f"Of {cells.height} single cells, {by_verdict}.",
     ]
-    if counts["missing"]:
+    sentences = [*(of_pairs if counts["compared"] else ()), f"Of {cells.height} single cells, {by_verdict}."]
+    if counts["missing"] and counts["compared"]:
         sentences.append(f"This archive lacks a cell of {counts['missing']} more.")
     if counts["suspect"]:
         verb, are = (" looks", "is") if counts["suspect"] == 1 else ("s look", "are")
@@ -181,7 +181,8 @@ def _render_cells(own: pl.DataFrame, table: str, titles: Mapping[str, str], algo
 
 def _describe_rates(own: pl.DataFrame) -> str:
     there, here = (sorted(set(own[name].drop_nulls())) for name in ("expected_basis", "rate_basis"))
-    sentences = [f"The published rates are {_name_bases(there)}, those here {_name_bases(here)}."]
+    compared = f"The published rates are {_name_bases(there)}, those here {_name_bases(here)}."
+    sentences = [compared if there else f"The rates here are {_name_bases(here)}."]
     lines = own["line_rate_bps"].drop_nulls().unique().sort()
     if lines.len() and own["expected_line_rate_bps"].drop_nulls().len():
         divisor, unit = rate_unit(lines)
