@@ -746,6 +746,37 @@ def test_sql_prints_a_table_from_any_folder(
         assert capsys.readouterr().err.startswith("ccreport: the database is read only, as a build makes it; save an ")
 
 
+def test_the_configured_results_answer_where_none_are_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    for folder, number in (("results", 1), ("out/mine", 2)):
+        table = Path(folder, "names.parquet")
+        Path(folder, "own").mkdir(parents=True)
+        pl.DataFrame({"number": [number]}).write_parquet(table)
+        with duckdb.connect(f"{folder}/own/archive.duckdb") as connection:
+            connection.execute(f"CREATE VIEW names AS {read_files([table])}")
+    query = "SELECT 'it is ' || number AS told FROM names"
+    Path("config.yaml").write_text("evaluation: own\npathvars: {results: out/mine}\n")
+    assert main(["sql", query]) == 0
+    printed = capsys.readouterr()
+    assert (" it is 2 " in printed.out, printed.err) == (True, "")
+    assert main(["sql", query, "--database", "results"]) == 0
+    assert " it is 1 " in capsys.readouterr().out
+    Path("config.yaml").write_text("evaluation: evaluations/other.yaml\n")
+    said = "note: results/own answers, as the configured evaluation `other` is not built; --database names others\n"
+    assert main(["sql", query]) == 0
+    printed = capsys.readouterr()
+    assert (" it is 1 " in printed.out, printed.err) == (True, said)
+    assert main(["explain", "tables"]) == 0
+    assert capsys.readouterr().err == said
+    Path("config.yaml").write_text("pathvars: {results: nowhere}\n")
+    drawn = ["plot_figure", "--evaluation", "generic", "--figure", "rate_by_loss", "--output", "drawn"]
+    for command in (["plan_runs"], ["export", "r1"], drawn):
+        assert main(command) == 1
+        assert "nowhere" in capsys.readouterr().err
+
+
 def test_sql_asks_the_results_that_are_named_whatever_they_are_called_now(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -178,7 +178,7 @@ def _describe(name: str, value: Any) -> str:
 
 
 def _describe_named(name: str, value: Any) -> str:
-    """Return a key's value of a table with many keys, most of them unknown: with its name, as numbers alone say little."""
+    """Return a key's value with its name: of many keys, most of them unknown, numbers alone would say little."""
     if name in ("labels", "path_rtt", "flows_count"):
         return _describe(name, value)
     return f"{name} {_describe(name, value)}"

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any, Final
+from typing import Any
 
 import polars as pl
 
@@ -24,9 +24,11 @@ from ccreport.trace.find_table import (
     describe_others,
     find_database,
     find_databases,
+    find_results,
     find_table,
     list_claims,
     list_tables,
+    warn_of_other,
 )
 from ccreport.trace.origins import describe_numbers, describe_sources, show_query
 from ccreport.trace.rows.edge import GROUPED
@@ -36,15 +38,13 @@ from ccreport.trace.rows.select_rows import find_row, name_row
 from ccreport.trace.rows.whole_table import describe_table
 from ccreport.trace.shown_runs import show_files, show_numbers, show_runs
 
-RESULTS: Final = Path("results")
-
 
 def explain(
     table: str = "",
     /,
     row: str = "",
     column: str = "",
-    database: Path = RESULTS,
+    database: Path | None = None,
     evaluation: str = "",
     *,
     full: bool = False,
@@ -58,34 +58,37 @@ def explain(
     loss,flows_count=16`: each as key=value, with a value of the CSV file or some words of it; numbers also by <, <=, >
     and >=, as `flows_count>=16`; without it a table's rows are listed, with the runs that it leaves out. `column` names
     it as well: it does not matter which of the two options a key is in. `database` is an evaluation's, or a folder of
-    results, where the configured evaluation goes before others. `full` lists all runs and raw files, and prints a long
-    query, too.
+    results, where the configured evaluation goes before others; without it, the folder that config.yaml names. `full`
+    lists all runs and raw files, and prints a long query, too.
     """
     if evaluation:
-        database = _narrow(database, evaluation, table)
+        place = _narrow(find_results(database), evaluation, table)
+    else:
+        warn_of_other(database)
+        place = find_results(database)
     kind = table.casefold().removesuffix("s")
     if kind in ("", *KINDS):
-        print(describe_all(database, kind))
+        print(describe_all(place, kind))
         return
-    exhibit = find_exhibit(database, table, evaluation)
-    claim = None if exhibit else find_claim(database, table)
+    exhibit = find_exhibit(place, table, evaluation)
+    claim = None if exhibit else find_claim(place, table)
     about = f"{claim[1]} is a claim" if claim else f"{table} is a figure" if exhibit and exhibit[1].is_figure else ""
     if about and (row or column):
         raise InputError(f"{about}, which has no rows; leave out --row and --column")
     if claim:
         of_claim, called = claim
         print(describe_claim(of_claim, called, evaluation, is_full=full))
-        print(describe_others(database, of_claim, table, lambda other: has_claim(other, called, table)), end="")
+        print(describe_others(place, of_claim, table, lambda other: has_claim(other, called, table)), end="")
         return
     asked = table
     if exhibit and exhibit[1].is_figure:
         print(describe_figure(*exhibit, evaluation, is_full=full))
         if asked.isdecimal() and int(asked) <= len(list_claims(exhibit[0])):
             print(f"Claim {asked} is another matter: explain 'claim {asked}'")
-        print(describe_others(database, exhibit[0], asked, lambda other: has_exhibit(other, asked)), end="")
+        print(describe_others(place, exhibit[0], asked, lambda other: has_exhibit(other, asked)), end="")
         return
     table = exhibit[1].name if exhibit else table
-    of_table = find_database(database, table)
+    of_table = find_database(place, table)
     with open_results(of_table) as connection:
         name = find_table(connection, table)
         summary = connection.sql(f"FROM {quote_name(name)}").pl()
@@ -108,7 +111,7 @@ def explain(
     def has_it(other: Path) -> bool:
         return has_exhibit(other, asked) if exhibit else name in list_tables(other)
 
-    print(describe_others(database, of_table, asked if exhibit else name, has_it), end="")
+    print(describe_others(place, of_table, asked if exhibit else name, has_it), end="")
 
 
 def _narrow(place: Path, evaluation: str, table: str) -> Path:

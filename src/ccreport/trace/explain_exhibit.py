@@ -101,7 +101,7 @@ def describe_all(place: Path, kind: str = "") -> str:
 def _align(rows: Iterable[tuple[str, str]]) -> list[str]:
     """Return a line for each row of two texts, the second below one another, on one line each."""
     listed = [(first, " ".join(second.split())) for first, second in rows]
-    width = max(len(first) for first, _ in listed)
+    width = max((len(first) for first, _ in listed), default=0)
     return [f"  {first:{width}}  {second}".rstrip() for first, second in listed]
 
 

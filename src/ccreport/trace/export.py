@@ -14,10 +14,9 @@ from ccreport.core.errors import InputError
 from ccreport.core.identifiers import match_runs
 from ccreport.core.schema_problems import guess_near
 from ccreport.summarise.open_results import open_results
-from ccreport.trace.find_table import find_databases
+from ccreport.trace.find_table import find_databases, find_results
 from ccreport.trace.qlog import convert_for_qvis, describe_flow, list_sent, write_file
 
-RESULTS: Final = Path("results")
 SHOWN: Final = 5
 LISTED: Final = '`python -m ccreport sql "SELECT run_id FROM runs"{database}` lists them'
 FLOWS: Final = "FROM flows WHERE run_id = ? ORDER BY client_number, stream_number, is_reverse, flow_id"
@@ -30,17 +29,17 @@ INTERVALS: Final = "FROM intervals WHERE run_id = ? AND flow_id = ? AND NOT is_o
 
 
 def export(
-    run: str, /, *, qlog: bool = False, qvis: bool = False, database: Path = RESULTS, output: Path | None = None
+    run: str, /, *, qlog: bool = False, qvis: bool = False, database: Path | None = None, output: Path | None = None
 ) -> None:
     """Print the flows of a run as CSV, a row each with all columns of the table `flows`, or as qlog.
 
     `run` is the name of a run, or a part of one that no other has. `qlog` writes windows, round-trip times and states
     of congestion control over time, as the current drafts of qlog have them; `qvis` writes the same as qlog 0.3, the
     latest that the viewer of this name reads, with a packet for each sample. `database` is an evaluation's, or a folder
-    of results. `output` is the file to write in place of the standard output. Raise InputError where no run or several
-    have the name.
+    of results; without it, the folder that config.yaml names. `output` is the file to write in place of the standard
+    output. Raise InputError where no run or several have the name.
     """
-    with open_results(find_databases(database)[0]) as connection:
+    with open_results(find_databases(find_results(database))[0]) as connection:
         run_id = find_run(connection, run, database)
         text = write_qlog(connection, run_id, qvis=qvis) if qlog or qvis else _write_flows(connection, run_id)
     if output is None:
@@ -49,7 +48,7 @@ def export(
         replace_text(output, text)
 
 
-def find_run(connection: duckdb.DuckDBPyConnection, name: str, database: Path = RESULTS) -> str:
+def find_run(connection: duckdb.DuckDBPyConnection, name: str, database: Path | None = None) -> str:
     """Return the run of a name, or of a part of one; raise InputError where none or several have it.
 
     `database` is what was given as such, for the command that lists all runs.
@@ -61,7 +60,7 @@ def find_run(connection: duckdb.DuckDBPyConnection, name: str, database: Path = 
     if fitting:
         more = f" and {len(fitting) - SHOWN} more" if len(fitting) > SHOWN else ""
         raise InputError(f"{len(fitting)} runs have `{name}` in their names: {', '.join(fitting[:SHOWN])}{more}")
-    asked = "" if database == RESULTS else f" --database {shlex.quote(str(database))}"
+    asked = "" if database is None else f" --database {shlex.quote(str(database))}"
     raise InputError(f"no run `{name}`{guess_near(name, runs) or f'; {LISTED.format(database=asked)}'}")
 
 

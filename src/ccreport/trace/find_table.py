@@ -1,6 +1,7 @@
 """Where results and their published tables are: in the database of which evaluation, and by which whole name."""
 
 import contextlib
+import sys
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, Final
@@ -19,7 +20,40 @@ from ccreport.summarise.open_results import is_outdated, open_results
 DATABASE: Final = "archive.duckdb"
 CONFIG: Final = "config.yaml"
 SECTIONS: Final = "sections.txt"
+RESULTS: Final = Path("results")
 VERDICT: Final = ("claim_number", "claim", "claim_verdict")
+
+
+def find_results(asked: Path | None = None) -> Path:
+    """Return the place that was asked, else the folder of results that the configuration names.
+
+    The configuration is that of the current folder, else the checkout's; the folder may be relative, and so is found in
+    either. Raise InputError where the configuration cannot be read.
+    """
+    if asked is not None:
+        return asked
+    path = next((path for path in (Path(CONFIG), SCHEMAS.parent / CONFIG) if path.is_file()), None)
+    declared = read_declared(path) if path else None
+    places = declared.get("pathvars") if isinstance(declared, dict) else None
+    return Path(str(places.get("results") or RESULTS)) if isinstance(places, dict) else RESULTS
+
+
+def warn_of_other(asked: Path | None) -> None:
+    """Say on stderr in one line where no place was asked and results of another than the configured evaluation answer.
+
+    Raise InputError where there is no database.
+    """
+    if asked is not None:
+        return
+    databases = find_databases(find_results())
+    first = databases[0].parent
+    configured = _read_configured(first.parent)
+    if configured is None or configured == first.name or databases[0].name != DATABASE:
+        return
+    is_there = any(database.parent.name == configured for database in databases)
+    why = "is older than the last reading of an archive" if is_there else "is not built"
+    told = f"note: {first} answers, as the configured evaluation `{configured}` {why}; --database names others"
+    print(told, file=sys.stderr)
 
 
 def find_databases(place: Path) -> list[Path]:
@@ -49,7 +83,7 @@ def _read_sections(results: Path) -> set[str]:
 
 def _read_configured(results: Path) -> str | None:
     """Return the evaluation that the configuration beside a folder of results names, or that its archive has."""
-    for path in (results.resolve().parent / CONFIG, SCHEMAS.parent / CONFIG):
+    for path in (results.resolve().parent / CONFIG, Path(CONFIG), SCHEMAS.parent / CONFIG):
         if path.is_file():
             declared = read_declared(path)
             return _choose_configured(declared, path.parent) if isinstance(declared, dict) else None

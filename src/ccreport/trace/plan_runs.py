@@ -12,10 +12,9 @@ from ccreport.summarise.open_results import open_results
 from ccreport.summarise.statistics.comparisons import contrast_logarithms, judge_questions
 from ccreport.summarise.statistics.contrasts import LEVEL, count_runs, find_least_effect
 from ccreport.summarise.statistics.durations import plan_duration
-from ccreport.trace.find_table import find_databases
+from ccreport.trace.find_table import find_databases, find_results
 from ccreport.trace.run_noise import RunNoise, find_noise, read_rates
 
-RESULTS: Final = Path("results")
 ALGORITHMS: Final = ("first_algorithm", "second_algorithm")
 SHOWN: Final[dict[str, Any]] = {
     **dict.fromkeys(("tbl_rows", "tbl_cols"), -1),
@@ -26,20 +25,21 @@ SHOWN: Final[dict[str, Any]] = {
 
 
 def plan_runs(
-    database: Path = RESULTS, measure: str = "goodput_bps", difference_pct: float = 5.0, power: float = 0.8
+    database: Path | None = None, measure: str = "goodput_bps", difference_pct: float = 5.0, power: float = 0.8
 ) -> None:
     """Print how many runs, or how long ones, would show a difference, and what the present runs could not have shown.
 
-    `database` is an evaluation's, or a folder of results, where the configured evaluation goes before others. `measure`
-    is one of the evaluation's comparisons. `difference_pct` is the smallest difference that matters, in per cent.
-    `power` is the probability with which it is to be found. Runs are taken to vary as those in the archive do; from two
-    to four runs that is a rough estimate. `needed_s` is how long as many runs as there are would have to be, of a rate;
-    it is null where no duration shows the difference, because runs differ by more than what varies within them, or
-    where the present runs are too short to tell. Raise InputError where nothing is compared by this measure.
+    `database` is an evaluation's, or a folder of results, where the configured evaluation goes before others; without
+    it, the folder that config.yaml names. `measure` is one of the evaluation's comparisons. `difference_pct` is the
+    smallest difference that matters, in per cent. `power` is the probability with which it is to be found. Runs are
+    taken to vary as those in the archive do; from two to four runs that is a rough estimate. `needed_s` is how long as
+    many runs as there are would have to be, of a rate; it is null where no duration shows the difference, because runs
+    differ by more than what varies within them, or where the present runs are too short to tell. Raise InputError where
+    nothing is compared by this measure.
     """
     if difference_pct <= 0 or not 0.05 < power < 1:
         raise InputError("--difference-pct is to be above 0, and --power between 0.05 and 1")
-    with open_results(find_databases(database)[0]) as connection:
+    with open_results(find_databases(find_results(database))[0]) as connection:
         rows, rates = _read_comparisons(connection, measure), read_rates(connection, measure)
     plans = [
         plan_comparison(row, 1 + difference_pct / 100, power, row["tests_count"], find_noise(row, rates))

@@ -27,31 +27,31 @@ from ccreport.figures.select.recording_database import Database
 from ccreport.figures.write import FILES, draw_declaration
 from ccreport.summarise.open_results import open_results
 from ccreport.trace.absent_values import describe_absent_values
-from ccreport.trace.find_table import DATABASE, find_databases
+from ccreport.trace.find_table import DATABASE, find_databases, find_results
 
 SUFFIXES: Final = {Path(name).suffix for name in FILES}
-RESULTS: Final = Path("results")
 # What a figure of a single run does not have.
 ALONE: Final[dict[str, Any]] = {"panels": (), "panels_by": ()}
 
 
 def plot_figure(
-    figure: str, evaluation: Path, output: Path, database: Path = RESULTS, change: Sequence[str] = ()
+    figure: str, evaluation: Path, output: Path, database: Path | None = None, change: Sequence[str] = ()
 ) -> None:
     """Write a figure of the evaluation file into the folder `output`.
 
     `figure` is the figure's name in `evaluation`, or its number in the report, such as S6. `evaluation` is the
     evaluation's name or its file. `database` is the archive.duckdb whose runs are drawn, or a folder of results: of the
-    evaluation there, or of the configured one where that has none. `output` is a folder, which gets figure.svg,
-    untitled.svg (for pages, below a heading), figure.png (twice the size), thumbnail.png, figure.vl.json (Vega-Lite),
-    figure.csv (the data drawn), caption.txt (a line, and where needed a second of details) and alt.txt (one line), both
-    plain text. `change` has values of keys of the figure, such as title="Another title" until_s=30, in place of those
-    in the evaluation; a run is drawn alone, without panels. The path of the drawing is printed. Where no run has data
-    for the figure, why is said, and a figure in the folder stays.
+    evaluation there, or of the configured one where that has none; without it, the folder that config.yaml names.
+    `output` is a folder, which gets figure.svg, untitled.svg (for pages, below a heading), figure.png (twice the size),
+    thumbnail.png, figure.vl.json (Vega-Lite), figure.csv (the data drawn), caption.txt (a line, and where needed a
+    second of details) and alt.txt (one line), both plain text. `change` has values of keys of the figure, such as
+    title="Another title" until_s=30, in place of those in the evaluation; a run is drawn alone, without panels. The
+    path of the drawing is printed. Where no run has data for the figure, why is said, and a figure in the folder stays.
 
     Raise FigureError for that, and where the declaration cannot be used.
     """
     file = resolve_evaluation(str(evaluation))
+    database = find_results(database)
     if database.is_dir():
         own = database / file.stem / DATABASE
         # That of the configured evaluation comes first; where there is none, opening it says so.

@@ -20,10 +20,9 @@ from ccreport.summarise.open_results import open_results
 from ccreport.summarise.refused_sql import describe_refusal
 from ccreport.summarise.view_columns import describe_columns
 from ccreport.trace.absent_values import describe_absent_values
-from ccreport.trace.find_table import find_databases
+from ccreport.trace.find_table import find_databases, find_results, warn_of_other
 from ccreport.trace.queries.pooled_columns import describe_pooled
 
-RESULTS: Final = Path("results")
 # A published table is there twice: as it was published, and as the view that it is made by.
 TABLES: Final = "SELECT DISTINCT name FROM (SHOW TABLES) ORDER BY name"
 GUIDE: Final = """\
@@ -57,14 +56,15 @@ ROUNDED: Final = (
 WIDE: Final = 100_000
 
 
-def sql(query: str = TABLES, /, database: Path = RESULTS, rows: int = 100) -> None:
+def sql(query: str = TABLES, /, database: Path | None = None, rows: int = 100) -> None:
     """Print what a query over the results gives as a table, from any folder; without a query, which tables there are.
 
     Ask `measured` for means, by all that conditions differ in (sharing, flows_count, rtt_ms, loss_pct, buffer_bytes):
     it has a row for each run and algorithm of steady tests that count, of several tables together; `algorithm_runs` has
     those of all runs, `runs` a row for each run. `query` is DuckDB's SQL, such as `FROM runs LIMIT 5`. `database` is an
-    evaluation's, or a folder of results, where the configured evaluation goes before others. At most so many `rows` are
-    shown, and six digits of a number that is not whole; `COPY (SELECT …) TO 'file.csv'` saves all of them.
+    evaluation's, or a folder of results, where the configured evaluation goes before others; without it, the folder
+    that config.yaml names. At most so many `rows` are shown, and six digits of a number that is not whole; `COPY
+    (SELECT …) TO 'file.csv'` saves all of them.
     """
     if not query.strip(" ;\n"):
         raise InputError("the query is empty; without one, sql lists the tables")
@@ -72,11 +72,12 @@ def sql(query: str = TABLES, /, database: Path = RESULTS, rows: int = 100) -> No
         raise InputError(f"--rows {rows} would show nothing; COUNT(*) in the query counts rows")
     shown = io.StringIO()
     width = shutil.get_terminal_size((WIDE, 0)).columns
-    database = find_databases(database)[0]
-    with open_results(database) as connection:
+    warn_of_other(database)
+    place = find_databases(find_results(database))[0]
+    with open_results(place) as connection:
         try:
             # What is made with the database, and so is not in it; and the tables as they were published.
-            folder = database.resolve().parent
+            folder = place.resolve().parent
             for path in sorted((*folder.glob("*.parquet"), *folder.glob("summaries/*.parquet"))):
                 connection.execute(f"CREATE TEMP VIEW {quote_name(path.stem)} AS {read_files([path])}")
             # A check of a claim can be tried as it is written, unless the database is of no evaluation.
