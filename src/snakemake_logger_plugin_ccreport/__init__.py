@@ -8,7 +8,7 @@ whichever call it is: what it would answer with a trace is said here.
 import logging
 import sys
 import time
-from collections.abc import Callable, Set
+from collections.abc import Callable, Mapping, Set
 from typing import Final
 
 from snakemake.common import NOTHING_TO_BE_DONE_MSG
@@ -89,7 +89,7 @@ class LogHandler(LogHandlerBase):
         self.checkpoint_jobs: dict[int, str] = {}
         self.log_hint = ""
         self.is_complete, self.has_failed = False, False
-        self.is_open_line = False
+        self.is_open_line, self.is_planned = False, False
 
     def emit(self, record: logging.LogRecord) -> None:
         """Show what a record says of progress, and warnings; errors are kept for the end."""
@@ -97,6 +97,11 @@ class LogHandler(LogHandlerBase):
         match facts.get("event"):
             case LogEvent.RUN_INFO:
                 self.checkpoints = CHECKPOINTS & facts["stats"].keys()
+                if self.common_settings.dryrun and not self.is_planned:
+                    self.is_planned = True
+                    self._show_plan(facts["stats"])
+            case LogEvent.JOB_INFO if self.common_settings.dryrun:
+                pass
             case LogEvent.JOB_INFO:
                 self.stage = find_stage(facts["rule_name"]) or self.stage
                 if facts["rule_name"] in CHECKPOINTS:
@@ -128,6 +133,16 @@ class LogHandler(LogHandlerBase):
             self._write_line(record.msg)
         elif str(record.msg).startswith("Complete log"):
             self.log_hint = record.msg
+
+    def _show_plan(self, counts: Mapping[str, int]) -> None:
+        """Show how many jobs of which rules a build would run; Snakemake tells it at the begin and at the end."""
+        jobs = counts["total"]
+        self._write_line(f"Would run {jobs:,} job{'' if jobs == 1 else 's'}:")
+        for rule, count in counts.items():
+            if rule != "total":
+                self._write_line(f"{count:6,}  {rule}")
+        if found := CHECKPOINTS & counts.keys():
+            self._write_line(f"More jobs may follow, by what these find: {', '.join(sorted(found))}.")
 
     def _show_progress(self) -> None:
         left = "" if self.checkpoints else describe_time_left(time.monotonic() - self.begun_s, self.share)

@@ -55,6 +55,23 @@ def test_a_stage_is_a_line_and_the_end_is_what_was_made(
     assert shown == ["0%  reading raw files", "50%  measuring runs", *end]
 
 
+def test_a_dry_run_shows_what_would_run_once(capsys: pytest.CaptureFixture[str]) -> None:
+    handler = LogHandler(OutputSettings(dryrun=True), None)
+    handler.setFormatter(DefaultFormatter())
+    stats = {"list_raw_files": 1, "plot_figures": 12, "total": 13}
+    emit(handler, event=LogEvent.RUN_INFO, stats=stats)
+    start_job(handler, "plot_figures")
+    # Snakemake tells it once more at the end.
+    emit(handler, event=LogEvent.RUN_INFO, stats=stats)
+    handler.close()
+    assert list_lines(capsys) == [
+        "Would run 13 jobs:",
+        "     1  list_raw_files",
+        "    12  plot_figures",
+        "More jobs may follow, by what these find: list_raw_files.",
+    ]
+
+
 def test_the_share_done_never_falls(handler: LogHandler, capsys: pytest.CaptureFixture[str]) -> None:
     finish_jobs(handler, 8, 10)
     finish_jobs(handler, 9, 30)
