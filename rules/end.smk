@@ -7,6 +7,7 @@ from functools import cache
 
 from ccreport.archive.parts import name_archive
 from ccreport.core.algorithms import list_doubtful
+from ccreport.rebuild.unfitting_paths import describe_unfitting_paths
 from ccreport.rebuild.unknown_runs import list_unknown_runs
 from ccreport.report.fragments.first_page.key_numbers import list_key_numbers
 
@@ -47,6 +48,16 @@ def warn_of_packet_runs():
     for number, problem in unknown:
         place = ("packet_runs", number)
         warn_once(f"warning: {CONFIG_SOURCES.blame(place, f'packet_runs: {problem}')}")
+
+
+def warn_of_edge_paths():
+    """Warn of a configured layout of an edge archive's paths that fits none of its files."""
+    if not CONFIG_SOURCES.sets("edge"):
+        return
+    place = ("edge", "paths")
+    layout, facts = config["edge"]["paths"], RESULTS / "batches.txt"
+    if problem := describe_unfitting_paths(layout, facts, RESULTS / "manifests"):
+        warn_once(f"warning: {CONFIG_SOURCES.blame(place, problem)}")
 
 
 def has_own_results():
@@ -100,6 +111,7 @@ def list_outcome():
 
 if has_own_results():
     warn_of_packet_runs()
+    warn_of_edge_paths()
 warn_of_algorithms()
 # Of the plugins' handlers, the one of `make` alone shows it.
 for handler in workflow.logger_manager.get_log_handlers():
@@ -117,6 +129,7 @@ onsuccess:
         for warning in list_warnings(told):
             logger.warning(warning)
     warn_of_packet_runs()
+    warn_of_edge_paths()
     warn_of_algorithms()
     warn_of_unmet_conditions()
     warn_of_other_results()

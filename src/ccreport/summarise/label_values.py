@@ -1,13 +1,14 @@
 """Values that an evaluation's SQL compares labels with: one that no run can have is a mistake (`distance = 'farr'`)."""
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from functools import cache
 from pathlib import Path
 from typing import Any, Final
 
 import duckdb
 
+from ccreport.core.algorithms import KNOWN, name_algorithm
 from ccreport.core.declared_files import DeclarationError, blame
 from ccreport.core.evaluation import load_evaluation, name_buckets
 from ccreport.core.schema_problems import Place, format_place, guess, guess_near
@@ -17,6 +18,8 @@ from ccreport.summarise.refused_sql import TOKEN
 
 # Keys of an evaluation whose texts are SQL.
 SQL_KEYS: Final = frozenset({"when", "otherwise", "where", "sql", "condition", "completion_bytes", "line_rate"})
+# What names algorithms: as kernels do, or as tables do.
+ALGORITHM_COLUMNS: Final = frozenset({"cc", "cc_list", "algorithm"})
 COMPARISONS: Final = frozenset(
     {
         *("COMPARE_EQUAL", "COMPARE_NOTEQUAL", "COMPARE_IN", "COMPARE_NOT_IN"),
@@ -42,14 +45,22 @@ def check_label_values(connection: duckdb.DuckDBPyConnection, evaluation: Path) 
 def list_unmet(database: Path, evaluation: Path) -> Iterator[DeclarationError]:
     """Yield what to say of each text that an evaluation's SQL compares a column with and no run has, but nearly.
 
-    Of `mode`, which is `both` or an algorithm, also what is like none of them. Declared algorithms may be absent.
+    Of `mode`, which is `both` or an algorithm, also what is like none of them. Declared algorithms may be absent. Of
+    `cc` and `cc_list` they are the kernel's names, the members of groups, and of `algorithm` the groups' names.
     """
     declared = load_evaluation(evaluation)
     groups: Mapping[str, Any] = declared["algorithms"]
     absent = {*groups, *(member for facts in groups.values() for member in facts["members"]), "both"}
     with connect(database) as connection:
         columns = {name for name, kind, *_ in connection.sql("DESCRIBE labelled_runs").fetchall() if kind == "VARCHAR"}
-        columns -= {*_list_values(connection, declared), "cc", "algorithm"}
+        columns -= {*_list_values(connection, declared), *ALGORITHM_COLUMNS}
+        names = {
+            "cc": {member for facts in groups.values() for member in facts["members"]},
+            "algorithm": {*groups},
+        }
+        for cc, algorithm in connection.execute("SELECT cc, algorithm FROM algorithms").fetchall():
+            names["cc"].add(cc)
+            names["algorithm"].add(algorithm)
 
         @cache
         def list_held(column: str) -> frozenset[str]:
@@ -58,11 +69,30 @@ def list_unmet(database: Path, evaluation: Path) -> Iterator[DeclarationError]:
 
         for place, text in _list_sql(declared):
             for column, value in _list_compared(_parse(connection, text)):
+                if column in ALGORITHM_COLUMNS and (hint := _guess_algorithm(column, value, names)):
+                    problem = f"{format_place(place)}: no run has {column} = '{value}'{hint}"
+                    yield blame(evaluation, DeclarationError(problem, place, TOKEN.findall(value)))
                 if column not in columns or value in absent or value in (held := list_held(column)):
                     continue
                 if hint := guess(value, held) if column == "mode" else guess_near(value, held):
                     problem = f"{format_place(place)}: no run has {column} = '{value}'{hint}"
                     yield blame(evaluation, DeclarationError(problem, place, TOKEN.findall(value)))
+
+
+def _guess_algorithm(column: str, value: str, names: Mapping[str, Collection[str]]) -> str:
+    """Return what to put behind an algorithm's name that no run can have; nothing where one may have it.
+
+    `names` are those of `cc` and of `algorithm`. Other algorithms of Linux may be absent, but not in other letters.
+    """
+    kind = "algorithm" if column == "algorithm" else "cc"
+    parts = value.split(",") if column == "cc_list" else [value]
+    others = {*names["cc"], *names["algorithm"]} - {*names[kind]}
+    for part in parts:
+        if part in ("", "unknown") or part in names[kind] or (part in KNOWN and part not in others):
+            continue
+        meant = name_algorithm(part)
+        return f"; did you mean `{meant}`?" if meant in names[kind] else guess(part, names[kind])
+    return ""
 
 
 def _list_values(connection: duckdb.DuckDBPyConnection, declared: Mapping[str, Any]) -> dict[str, set[str]]:
