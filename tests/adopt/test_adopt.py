@@ -240,10 +240,8 @@ ignore: ['old/.*', '.*\.log']
     assert "  mpstat -P ALL -o JSON 1 > " in said
     assert "Both runs have no declared RTT" in said
     assert "1 of 2 runs (run2) has no declared loss: nothing says which loss the path was set to." in said
-    unused = (
-        "Of the layout, this is about no file here:\n  layout.yaml:6: (?P<run>run\\d)_cpu\\.txt\n  table: run run3\n"
-    )
-    assert unused in said
+    unused = "  layout.yaml:6: (?P<run>run\\d)_cpu\\.txt\n  table: run run3; did you mean `run2`?\n"
+    assert f"Of the layout, this is about no file here:\n{unused}" in said
     assert "Ignored, by pattern of the layout:\n  .*\\.log: 1 file\n  old/.*: 2 files\n" in said
     assert "no ss" not in said
 

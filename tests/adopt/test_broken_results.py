@@ -50,3 +50,13 @@ def test_a_name_of_digits_alone_may_be_a_hash(tmp_path: Path, capsys: pytest.Cap
     assert adopt(folder, check=False) == 0
     assert "1 kind of file names (3 files)" in capsys.readouterr().out
     assert "no name says more" not in (folder / "layout.yaml").read_text()
+
+
+def test_results_come_first_among_empty_files(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    names = [f"run{number}_cubic_20ms.json" for number in (1, 4)]
+    others = dict.fromkeys(("a.log", "b.txt", "zzz.json"), "")
+    adopt(write_results(tmp_path / "raw", names, {"run1_cubic_20ms.ss": "", **BROKEN, **others}), check=False)
+    printed = capsys.readouterr().out
+    # What ends as results do comes before a.log, which is the first by name.
+    assert "  run2_cubic_20ms.json: the file is empty" in printed
+    assert "  4 files, such as zzz.json: the file is empty" in printed

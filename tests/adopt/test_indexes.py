@@ -1,5 +1,6 @@
 """`adopt` beside a CSV that says more of each file: its separators, and the names of its columns."""
 
+import itertools
 from pathlib import Path
 
 import pytest
@@ -67,3 +68,51 @@ def test_one_line_says_which_names_results_contradict(tmp_path: Path, capsys: py
     said = capsys.readouterr().out
     assert "2 runs, such as ab12cd34: its name says bbr, its results say cubic, which counts." in said
     assert "9e3779b1: its name says cubik, its results say cubic, which counts." in said
+
+
+def write_conditions(folder: Path, header: str, word: str = "c") -> Path:
+    """Write two repetitions of two conditions, and a CSV with a row for each condition."""
+    results = {
+        f"c0{condition}_r{number}.json": client_output(port, "cubic", START_S + 60 * port)
+        for port, (condition, number) in enumerate(itertools.product((1, 2), (1, 2)), 4000)
+    }
+    return write_archive(folder, results | {"conditions.csv": f"{header}\n{word}01,5,0\n{word}02,40,0.1\n"})
+
+
+@pytest.mark.parametrize("word", ["c", ""])
+def test_a_column_of_conditions_that_names_hold_is_told(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], word: str
+) -> None:
+    assert adopt(write_conditions(tmp_path / "raw", "cond,rtt_ms,loss", word), check=False) == 0
+    assert (
+        "conditions.csv: values of `cond` are parts of these names; call that column and the group `run` (and `loss` "
+        "`loss_pct`), and add `table: conditions.csv` to layout.yaml. Or rename the columns only, delete layout.yaml,"
+    ) in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("word", ["c", ""])
+def test_a_table_of_conditions_makes_other_numbers_repetitions(tmp_path: Path, word: str) -> None:
+    folder = write_conditions(tmp_path / "raw", "run,rtt_ms,loss_pct", word)
+    assert adopt(folder, check=False) == 0
+    layout = load_layout(folder / "layout.yaml")
+    told = layout.read_paths(["c01_r2.json", "c02_r1.json"])
+    runs = [f"{word}01", f"{word}02"]
+    assert [dict(one.values) for one in told.values()] == [
+        {"run": runs[0], "iteration": 2},
+        {"run": runs[1], "iteration": 1},
+    ]
+    assert [layout.by_run[run]["rtt_ms"] for run in runs] == [5, 40]
+
+
+def test_delays_of_a_table_may_be_one_way(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    folder = write_conditions(tmp_path / "raw", "run,rtt_ms,loss_pct")
+    # The results measured 10 ms, and the table says half of it.
+    (folder / "conditions.csv").write_text("run,rtt_ms\nc01,5\nc02,5\n")
+    adopt(folder, check=False)
+    said = "The table says 5 ms, files measured 10 ms: one-way delays? Then write `scale: {rtt_ms: 2}` beside `table`."
+    assert said in capsys.readouterr().out
+    with (folder / "layout.yaml").open("a") as stream:
+        stream.write("scale: {rtt_ms: 2}\n")
+    assert adopt(folder, check=True) == 0
+    assert "one-way" not in capsys.readouterr().out
+    assert load_layout(folder / "layout.yaml").by_run["c01"]["rtt_ms"] == 10

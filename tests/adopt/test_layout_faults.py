@@ -155,3 +155,27 @@ def test_a_result_whose_name_lacks_a_unit_is_that_of_the_files_beside_it(
     told = "Without a result of a test (1 run):\n  cc=cubic, rtt_ms=80: ss; is it of dtn1_cubic_80_1.json?\n"
     assert told in said
     assert "runs_by" not in said
+
+
+@pytest.mark.parametrize(
+    ("rows", "pattern", "status"),
+    [
+        ("cubic,20\n", "(?P<cc>[a-z]+)", 0),
+        # A row that is misspelt, of a run that has none.
+        ("cubik,20\n", "(?P<cc>[a-z]+)", 1),
+        # A pattern that fits nothing while a file is of no pattern, and one that is of files which are not here.
+        ("cubic,20\n", "(?P<cc>[a-z]+)(?P<rtt_ms>ms)|(?P<run>cubic)", 1),
+        ("cubic,20\n", "(?P<run>cubic)", 0),
+    ],
+)
+def test_what_is_about_no_file_ends_the_check_with_1(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], rows: str, pattern: str, status: int
+) -> None:
+    run = "(?P<run>[a-z]+)" if "run" not in pattern else pattern.rpartition("|")[2]
+    unused = pattern.partition("|")[0] if "|" in pattern else "(?P<run>[a-z]+)_ss"
+    layout = f"table: t.csv\nfiles: [{{pattern: '{run}[.]json'}}, {{pattern: '{unused}[.]txt'}}]\nignore: ['x']\n"
+    files = {"layout.yaml": layout, "cubic.json": result(1), "t.csv": f"run,rtt_ms\n{rows}"}
+    files |= {"cubic20ms.json": result(2)} if "|" in pattern else {}
+    assert adopt(write_archive(tmp_path, files), check=True) == status
+    said = capsys.readouterr().out
+    assert ("table: run cubik; did you mean `cubic`?" in said) is ("cubik" in rows)

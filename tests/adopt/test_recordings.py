@@ -181,7 +181,16 @@ def test_layouts_of_the_page_fit_the_names_beside_them(tmp_path: Path) -> None:
     layouts = [block for block in list_blocks("yaml") if "pattern" in block]
     assert [yaml.safe_load(one) for one in layouts[:2]] == [yaml.safe_load(one) for one in (RUNS_LAYOUT, FLOWS_LAYOUT)]
     examples = [block for block in list_blocks("text") if not block.startswith("2026")]
-    write_archive(tmp_path, {"runs.csv": examples[4]})
+    # The names of the example with a table of conditions have no folders.
+    conditions, table, page_layout = *examples[5:7], layouts.pop(5)
+    del examples[5:7]
+    write_archive(tmp_path, {"runs.csv": examples[4], "conditions.csv": table, "layout.yaml": page_layout})
+    read = load_layout(tmp_path / "layout.yaml")
+    names = re.findall(r"^(c0\S+)", conditions, re.MULTILINE)
+    assert [(told.values["run"], told.values["iteration"]) for told in read.read_paths(names).values()] == [
+        *(("c01", 1), ("c01", 1), ("c01", 2), ("c02", 1))
+    ]
+    assert {run: row["rtt_ms"] for run, row in read.by_run.items()} == {"c01": 10, "c02": 10}
     for number, (layout, shown) in enumerate(zip(layouts, examples, strict=True)):
         (tmp_path / "layout.yaml").write_text(layout)
         read = load_layout(tmp_path / "layout.yaml")

@@ -145,6 +145,10 @@ def test_rows_of_a_table_add_to_a_pattern(tmp_path: Path) -> None:
             ":3: files.0.set.rtt_ms: rtt_ms is 'x', which",
         ),
         ("files:\n  - pattern: a\n    scale: {rtt_ms: 2}\n", "files.0.scale.rtt_ms: the pattern has no group `rtt_ms`"),
+        (
+            "files: [{pattern: a}]\nscale: {rtt_ms: 2}\n",
+            ":2: scale: this is about columns of a `table`;",
+        ),
         ("files: [{pattern: '(?P<cc>a)'}]\nruns_by: [cc, flow]\n", ":2: runs_by.1: no pattern has a group `flow`"),
         ("- a\n", ":1: this is not a layout; begin with `files:`"),
         ('files: [{pattern: "\\d"}]\n', ":1: not YAML: "),
@@ -181,6 +185,14 @@ def test_columns_of_a_table_may_be_in_other_units_or_be_ignored(tmp_path: Path) 
         "b": {"run": "b"},
     }
     assert "note" not in layout.groups
+    # Factors are those of columns, with their units: 500 µs and 100 Mbit/s, twice and ten times.
+    scaled = "table: t.csv\nignore_columns: [note]\nscale: {rtt_us: 2, bottleneck_mbps: 1e1}\n"
+    write_archive(tmp_path, {"layout.yaml": scaled})
+    row = load_layout(tmp_path / "layout.yaml").by_run["a"]
+    assert (row["rtt_ms"], row["bottleneck_bps"], row["pacing_bps"]) == (1, 1e9, 2.4e9)
+    write_archive(tmp_path, {"layout.yaml": "table: t.csv\nignore_columns: [note]\nscale: {loss_pct: 2}\n"})
+    with pytest.raises(DeclarationError, match=r":3: scale\.loss_pct: t\.csv has no column `loss_pct`"):
+        load_layout(tmp_path / "layout.yaml")
     write_archive(tmp_path, {"layout.yaml": "table: t.csv\n\nignore_columns: [note, nite]\n"})
     message = "layout.yaml:3: ignore_columns.1: t.csv has no column `nite`"
     with pytest.raises(DeclarationError, match=re.escape(message)):

@@ -20,8 +20,9 @@ from ccreport.adopt.proposal import DECLARED, Proposal, propose_layout, settle_u
 from ccreport.adopt.repairs import repair
 from ccreport.adopt.rivals import Ignored, find_later, find_others
 from ccreport.adopt.rows import list_manifests
-from ccreport.adopt.run_table import describe_runs, has_unusable
+from ccreport.adopt.run_table import describe_runs
 from ccreport.adopt.tables import find_table, name_runs
+from ccreport.adopt.unusable import has_unfitting, has_unusable
 from ccreport.archive.harness_layout import SESSION, join_path, split_name, walk_files
 from ccreport.archive.layout import NAME, Layout
 from ccreport.archive.read_layout import load_layout
@@ -50,7 +51,8 @@ def adopt(folder: Path, /, *, check: bool, layout: Path = Path(NAME)) -> int:
 
     `folder` has the files, at any depth. With `check` nothing is written: the table of runs that the layout gives is
     printed, with what is missing and how to record it. `layout` is the path of the layout from the folder. Returns 1
-    where a file is rejected, or nothing of it can be read, as it is empty or breaks off.
+    where a file is rejected, or nothing of it can be read, as it is empty or breaks off, and where a row of the
+    layout's table fits no file, or a pattern fits none while files have none.
     """
     if not folder.exists():
         raise InputError(f"{folder} does not exist{guess_path(folder)}")
@@ -114,11 +116,11 @@ def _leave_out(contents: Mapping[str, Content], ignored: Iterable[Ignored]) -> d
 
 
 def _show_runs(folder: Path, layout: Layout | None) -> int:
-    """Print the runs that a layout gives, and return 1 where a file is rejected, or nothing of it can be read."""
+    """Print the runs that a layout gives, and return 1 where a file or a part of the layout is of no use."""
     manifests = list_manifests(folder, layout)
     read = cache(read_content)
     print("\n".join(describe_runs(folder, manifests, layout, read)))
-    return int(has_unusable(folder, manifests, read))
+    return int(has_unusable(folder, manifests, read) or has_unfitting(layout, manifests))
 
 
 def _sum_up(proposal: Proposal) -> str:

@@ -29,12 +29,16 @@ class Parted(NamedTuple):
     common: frozenset[str]
 
 
-def describe_untaken(layout: Layout, manifests: Iterable[Manifest]) -> Iterator[str]:
-    """Yield how many files no pattern takes, and a pattern that fits the first of them."""
+def list_untaken(layout: Layout, manifests: Iterable[Manifest]) -> list[str]:
+    """Return the files that no pattern of a layout takes, nor a row of its table."""
     files = [file for manifest in manifests for file in manifest.files if file.kind != "layout"]
     told = layout.read_paths([file.path for file in files])
-    untaken = sorted(file.path for file in files if file.path not in told and file.path != layout.table)
-    if untaken:
+    return sorted(file.path for file in files if file.path not in told and file.path != layout.table)
+
+
+def describe_untaken(layout: Layout, manifests: Iterable[Manifest]) -> Iterator[str]:
+    """Yield how many files no pattern takes, and a pattern that fits the first of them."""
+    if untaken := list_untaken(layout, manifests):
         first = display_name(untaken[0])
         pattern = make_pattern("", [(first, split_path(first))]).write_pattern().replace("'", "''")
         counted = f"{count_things(len(untaken), 'file')}, such as {first}"

@@ -11,18 +11,19 @@ from ccreport.adopt.contents import Content
 from ccreport.adopt.layout_faults import describe_parted, describe_untaken, describe_untested, find_parted, join_parted
 from ccreport.adopt.missing import describe_missing
 from ccreport.adopt.rows import Row, list_rows
+from ccreport.adopt.unusable import UNREAD_RULES, put_results_first
 from ccreport.adopt.wrong_names import find_wrong_names
 from ccreport.archive.layout import Layout
 from ccreport.archive.layout_groups import read_value, sort_naturally
 from ccreport.archive.manifest import Manifest, RawFile
 from ccreport.archive.shorter_rtts import LEAST_PART, describe_shorter
 from ccreport.core.text import count_alike, count_things, display_name
-from ccreport.inventory.kinds import IGNORE_RULES, LAYOUT_RULE, MEASUREMENT_RULE
+from ccreport.inventory.kinds import IGNORE_RULES, LAYOUT_RULE
 
 HEADER: Final = ("run", "algorithm", "flows", "RTT ms", "loss %", "other", "start (UTC)", "s", "files")
 # Measured RTTs over declared ones that are delays in one direction: 2, less what rounds a name, more what queues add.
 ONE_WAY: Final = (1.7, 2.5)
-UNREAD_RULES: Final = ("unknown_files_not_read", MEASUREMENT_RULE)
+BELOW_PATTERNS: Final = "below each pattern of the layout that has `rtt_ms`"
 # iperf3 says its start in whole seconds, and clients of one run may begin one after another.
 GAP_S: Final = 10.0
 # What overlaps by less may follow one another.
@@ -48,7 +49,7 @@ def describe_runs(
         *(_describe_patterns(layout, manifests) if layout is not None else []),
         *describe_parted(parted),
         *describe_untested(rows, parted),
-        *_doubt_delays(rows),
+        *_doubt_delays(rows, layout),
         *_doubt_paths(rows),
         *(_doubt_ratios(rows) if layout is None or not _tells_losses(layout) else []),
         *_doubt_conditions(rows),
@@ -56,13 +57,6 @@ def describe_runs(
         *_doubt_jobs(manifests, rows),
         *describe_missing(join_parted(rows, parted), manifests),
     ]
-
-
-def has_unusable(folder: Path, manifests: Iterable[Manifest], read: Callable[[Path], Content]) -> bool:
-    """Tell whether some file is rejected, or nothing of it can be read: it is empty, say, or breaks off."""
-    files = [file for manifest in manifests for file in manifest.files]
-    taken = (file for file in files if file.action == "ingest" or file.rule in UNREAD_RULES)
-    return any(file.action == "rejected" for file in files) or any(read(folder / one.path).is_unusable for one in taken)
 
 
 def _explain_nothing(manifests: Iterable[Manifest]) -> str:
@@ -88,10 +82,13 @@ def _describe_wrong(
     """Yield what is wrong with single files, and where a name and a result contradict each other."""
     files = [file for manifest in manifests for file in manifest.files]
     yield from _list("Not used:", list(_describe_rejected(files)))
-    yield from _list("Not read, or not as a whole:", count_alike(problem for row in rows for problem in row.problems))
+    problems = put_results_first([problem for row in rows for problem in row.problems], files)
+    yield from _list("Not read, or not as a whole:", count_alike(problems))
     unknown = [file for file in files if file.rule in UNREAD_RULES]
     broken = [(display_name(file.path), str(read(file).problem)) for file in unknown if read(file).is_unusable]
-    yield from _list("Not read, and of no pattern that says what they are:", count_alike(broken))
+    yield from _list(
+        "Not read, and of no pattern that says what they are:", count_alike(put_results_first(broken, files))
+    )
     unread = [display_name(file.path) for file in unknown if not read(file).is_unusable]
     yield from _list("Not read, as nothing says what they are (`kind` in the layout does):", unread)
     yield from _describe_together(rows)
@@ -144,15 +141,18 @@ def _describe_patterns(layout: Layout, manifests: Sequence[Manifest]) -> Iterato
         yield from describe_untaken(layout, manifests)
 
 
-def _doubt_delays(rows: Iterable[Row]) -> Iterator[str]:
+def _doubt_delays(rows: Iterable[Row], layout: Layout | None) -> Iterator[str]:
     """Yield that declared RTTs may be delays in one direction, where all that were measured are about twice as long."""
     pairs = [(row.run.rtt_nominal_ms, min(row.min_rtts_ms)) for row in rows if row.min_rtts_ms]
     known = sorted((declared, measured) for declared, measured in pairs if declared)
     if known and all(ONE_WAY[0] <= measured / declared <= ONE_WAY[1] for declared, measured in known):
         declared, measured = known[0]
+        told = [*layout.by_path.values(), *layout.by_run.values()] if layout is not None else []
+        of_table = any("rtt_ms" in row for row in told)
+        who, where = ("The table says", "beside `table`") if of_table else ("Names say", BELOW_PATTERNS)
         yield (
-            f"Names say {declared:g} ms, files measured {measured:.3g} ms: one-way delays? Then write "
-            "`scale: {rtt_ms: 2}` below each pattern of the layout that has `rtt_ms`."
+            f"{who} {declared:g} ms, files measured {measured:.3g} ms: one-way delays? Then write "
+            f"`scale: {{rtt_ms: 2}}` {where}."
         )
 
 

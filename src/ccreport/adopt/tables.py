@@ -1,22 +1,30 @@
 """CSV files among somebody's files that are the documented table: a row for each file, or for each run."""
 
 import csv
+import re
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final
 
+from ccreport.adopt.path_words import escape
 from ccreport.adopt.patterns import ProposedPattern
 from ccreport.adopt.proposal import Proposal
 from ccreport.archive.layout_groups import KNOWN, find_meant, find_separator
-from ccreport.archive.read_layout import FILE_COLUMN, RUN_COLUMN, load_table
+from ccreport.archive.layout_table import FILE_COLUMN, RUN_COLUMN
+from ccreport.archive.read_layout import load_table
 from ccreport.core.declared_files import DeclarationError
 from ccreport.core.text import count_things
 
+ITERATION: Final = "iteration"
 ENDING: Final = ".csv"
 # An index of files is smaller; measurements may not be.
 INDEX_LIMIT_BYTES: Final = 2**24
+# Of fewer rows, chance finds one in names.
+ROWS_AT_LEAST: Final = 2
+# r1
+REPEATED: Final = re.compile(r"([A-Za-z]*)[0-9]+")
 # Columns that people write for people.
 NOTES: Final = ("note", "notes", "comment", "comments", "remark", "remarks", "description")
 
@@ -78,14 +86,43 @@ def _hint_at_names(name: str, header: Sequence[str], rows: Iterable[Sequence[str
     cells = (cell for row in rows for cell in zip(header, row, strict=False))
     counts = Counter(column for column, text in cells if text.strip() in paths)
     for column, count in counts.most_common(1):
-        notes = [other for other in header if other.lower() in NOTES]
-        others = [other for other in header if other not in KNOWN.union(notes, [column])]
-        meant = {other: find_meant(other.lower()) for other in others}
-        renamed = ", ".join(f"`{other}` `{group}`" for other, group in meant.items() if group is not None)
-        also = f" (and {renamed})" if renamed else ""
-        left_out = f" and `ignore_columns: [{', '.join(notes)}]`" if notes else ""
+        also, left_out = _hint_at_others(header, column)
         named = f"{name} names {count_things(count, 'file')} here in `{column}`; call that column `{FILE_COLUMN}`{also}"
         yield f"{named}, then add `table: {name}`{left_out} to layout.yaml."
+        return
+    if column := _find_conditions(header, [*rows], paths - {name}):
+        also, left_out = _hint_at_others(header, column)
+        yield (
+            f"{name}: values of `{column}` are parts of these names; call that column and the group "
+            f"`{RUN_COLUMN}`{also}, and add `table: {name}`{left_out} to layout.yaml. Or rename the columns only, "
+            "delete layout.yaml, and have it proposed anew, with the table."
+        )
+
+
+def _hint_at_others(header: Sequence[str], column: str) -> tuple[str, str]:
+    """Return what else to rename in a CSV, in brackets, and which of its columns to ignore, with an `and`."""
+    notes = [other for other in header if other.lower() in NOTES]
+    others = [other for other in header if other not in KNOWN.union(notes, [column])]
+    meant = {other: find_meant(other.lower()) for other in others}
+    renamed = ", ".join(f"`{other}` `{group}`" for other, group in meant.items() if group is not None)
+    return f" (and {renamed})" if renamed else "", f" and `ignore_columns: [{', '.join(notes)}]`" if notes else ""
+
+
+def _find_conditions(header: Sequence[str], rows: Sequence[Sequence[str]], paths: set[str]) -> str | None:
+    """Return the first column whose values, one a row, are all parts of paths: words, or numbers behind letters."""
+    texts = "\n".join(paths)
+    for place, column in enumerate(header):
+        values = [row[place].strip() for row in rows if place < len(row)]
+        if column in KNOWN or len(values) < ROWS_AT_LEAST or len({*values}) < len(values) or not all(values):
+            continue
+        if all(re.search(rf"(?<![{_list_alike(value)}]){re.escape(value)}(?![0-9A-Za-z])", texts) for value in values):
+            return column
+    return None
+
+
+def _list_alike(value: str) -> str:
+    """Return the characters that do not stand before a value which begins there: of a number only digits."""
+    return "0-9." if value[0].isdigit() else "0-9A-Za-z"
 
 
 def name_runs(proposal: Proposal, table: Table) -> Proposal | None:
@@ -99,13 +136,36 @@ def name_runs(proposal: Proposal, table: Table) -> Proposal | None:
 def _name_run(pattern: ProposedPattern, runs: frozenset[str]) -> bool:
     """Call the group of a pattern that holds runs of a table `run`, and tell whether there is one."""
     for column in pattern.columns:
-        if column.group is not None and column.texts <= runs:
+        word = _find_word(column.texts, runs) if column.group is not None else None
+        if column.group is not None and word is not None:
             for other in pattern.columns:
                 if other.group == RUN_COLUMN and other is not column:
                     other.expression = other.expression.replace("(?P<run>", "(?:")
                     other.group = None
-            column.expression = f"(?P<{RUN_COLUMN}>[^/]+?)"
+            column.expression = f"{escape(word)}(?P<{RUN_COLUMN}>[^/]+?)"
             pattern.factors.pop(column.group, None)
             column.group = RUN_COLUMN
+            _name_repetition(pattern)
             return True
     return False
+
+
+def _find_word(texts: Collection[str], runs: frozenset[str]) -> str | None:
+    """Return the letters before each of these texts without which they are runs, none where they are; else None."""
+    if texts <= runs:
+        return ""
+    words = {text.rstrip("0123456789.") for text in texts}
+    (word,) = words if len(words) == 1 else ("",)
+    return word if word and {text.removeprefix(word) for text in texts} <= runs else None
+
+
+def _name_repetition(pattern: ProposedPattern) -> None:
+    """Call the one parameter of a pattern that counts `iteration`: the table has the conditions of each run."""
+    columns = [column for column in pattern.columns if column.group is not None and column.group not in KNOWN]
+    if len(columns) != 1 or ITERATION in pattern.groups:
+        return
+    found = [REPEATED.fullmatch(text) for text in columns[0].texts]
+    words = {match[1] if match else None for match in found}
+    if len(words) == 1 and (word := words.pop()) is not None:
+        columns[0].group = ITERATION
+        columns[0].expression = f"{escape(word)}(?P<{ITERATION}>[0-9]+)"

@@ -6,12 +6,13 @@ to be trusted than its files.
 """
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Final
 
 from ccreport.archive.layout_groups import OF_FILES, Value, find_group, format_value, read_value
 from ccreport.core.declared_files import find_line_of_text
+from ccreport.core.schema_problems import guess_near
 from ccreport.core.text import display_name
 
 NAME: Final = "layout.yaml"
@@ -116,9 +117,9 @@ class Layout:
         runs = {str(found.values["run"]) for found in told.values() if "run" in found.values}
         files = {display_name(path) for path in paths}
         return [
-            *(f"{self.locate(own)}: {own.expression}" for own in self.patterns if own.place not in fits),
-            *(f"table: file {name}" for name in self.by_path if name not in files),
-            *(f"table: run {name}" for name in self.by_run if name not in runs),
+            *(self.describe(own) for own in self.patterns if own.place not in fits),
+            *(_describe_row("file", name, files - {*self.by_path}) for name in self.by_path if name not in files),
+            *(_describe_row("run", name, runs - {*self.by_run}) for name in self.by_run if name not in runs),
         ]
 
     def list_shadowed(self, paths: Sequence[str]) -> list[str]:
@@ -137,6 +138,10 @@ class Layout:
                     f"{self.locate(own)}: {place} and {own.place} both fit {others[0]}{more}; the first counts{ending}"
                 )
         return lines
+
+    def describe(self, pattern: Pattern) -> str:
+        """Return where a pattern is, and its expression."""
+        return f"{self.locate(pattern)}: {pattern.expression}"
 
     def locate(self, pattern: Pattern) -> str:
         """Return where a pattern is: file and line, or only its place in a layout without a file."""
@@ -194,3 +199,8 @@ class Layout:
         kind = values.pop("kind", None)
         declared = pattern.kind if pattern is not None else None
         return Told(values, declared or (str(kind) if kind is not None else None))
+
+
+def _describe_row(column: str, name: str, others: Collection[str]) -> str:
+    """Return the words for a row of the table that is about no file, and which of `others`, of no row, it may mean."""
+    return f"table: {column} {name}{guess_near(name, others)}"

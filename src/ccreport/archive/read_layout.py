@@ -7,22 +7,15 @@ import csv
 import difflib
 import json
 import re
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
 import yaml
 
 from ccreport.archive.layout import IGNORED, NAME, WHOLE, Layout, Pattern
-from ccreport.archive.layout_groups import (
-    KINDS,
-    OF_FILES,
-    check_group,
-    find_group,
-    find_separator,
-    format_value,
-    read_value,
-)
+from ccreport.archive.layout_groups import KINDS, OF_FILES, check_group, find_group, find_separator, read_value
+from ccreport.archive.layout_table import FILE_COLUMN, RUN_COLUMN, check_header, check_keys, find_repeated, read_row
 from ccreport.core.declarations import SCHEMAS, load_yaml
 from ccreport.core.declared_files import DeclarationError, find_line_of_text, parse_declared, read_text
 from ccreport.core.identifiers import short_hash
@@ -30,8 +23,6 @@ from ccreport.core.schema_problems import find_problem, format_place, guess_path
 
 # (P<cc> · (<cc>
 UNNAMED: Final = re.compile(r"(?<!\\)\(P?<(\w+)>")
-FILE_COLUMN: Final = "file"
-RUN_COLUMN: Final = "run"
 # One megabyte is a layout of tens of thousands of patterns; each is tried on each path.
 LIMIT_BYTES: Final = 2**20
 TABLE_LIMIT_BYTES: Final = 2**28
@@ -134,7 +125,7 @@ def load_layout(path: Path) -> Layout:
 
 def load_table(folder: Path, name: str) -> list[dict[str, str]]:
     """Return the rows of a CSV that a layout in a folder could name; raise DeclarationError where none could."""
-    return _read_rows(Source(NAME, None, folder, is_trusted=False), name, ())[1]
+    return _read_rows(Source(NAME, None, folder, is_trusted=False), name, (), {})[1]
 
 
 def _build(declared: Any, source: Source) -> tuple[Layout, list[dict[str, str]]]:
@@ -142,7 +133,10 @@ def _build(declared: Any, source: Source) -> tuple[Layout, list[dict[str, str]]]
     ignored = [Pattern(f"ignore.{number}", text, IGNORED) for number, text in enumerate(declared.get("ignore", []))]
     files = [_read_pattern(number, pattern, source) for number, pattern in enumerate(declared.get("files", []))]
     ignored_columns = declared.get("ignore_columns", [])
-    header, rows = _read_rows(source, declared["table"], ignored_columns) if "table" in declared else ([], [])
+    scale = _read_scale(declared, (), source)
+    if scale and "table" not in declared:
+        raise source.fail(("scale",), "this is about columns of a `table`; write it below the pattern with the group")
+    header, rows = _read_rows(source, declared["table"], ignored_columns, scale) if "table" in declared else ([], [])
     names = {*header, *(name for pattern in files for name in _check_expression(pattern, source))}
     for pattern in ignored:
         _check_expression(pattern, source)
@@ -177,9 +171,16 @@ def _read_pattern(number: int, declared: Mapping[str, Any], source: Source) -> P
             read_value(find_group(name)[0], given, find_group(name)[1])
         except ValueError as error:
             raise source.fail(path, str(error)) from None
+    factors = _read_scale(declared, ("files", number), source)
+    kind = KINDS[declared["kind"]] if "kind" in declared else None
+    return Pattern(f"files.{number}", declared["pattern"], kind, declared.get("set", {}), factors)
+
+
+def _read_scale(declared: Mapping[str, Any], place: tuple[str | int, ...], source: Source) -> dict[str, float]:
+    """Return the factors that a pattern, or the layout for its table, has at a place; raise DeclarationError."""
     factors = {}
     for name, given in declared.get("scale", {}).items():
-        path = ("files", number, "scale", name)
+        path = (*place, "scale", name)
         if problem := check_group(name):
             raise source.fail(path, problem)
         try:
@@ -187,8 +188,7 @@ def _read_pattern(number: int, declared: Mapping[str, Any], source: Source) -> P
             factors[name] = float(given)
         except ValueError:
             raise source.fail(path, f"{given!r} is not a number") from None
-    kind = KINDS[declared["kind"]] if "kind" in declared else None
-    return Pattern(f"files.{number}", declared["pattern"], kind, declared.get("set", {}), factors)
+    return factors
 
 
 def _check_expression(pattern: Pattern, source: Source) -> list[str]:
@@ -214,15 +214,12 @@ def _check_expression(pattern: Pattern, source: Source) -> list[str]:
         if problem := check_group(name):
             raise source.fail(place, problem)
     if strangers := sorted(set(pattern.factors) - set(names)):
-        raise source.fail((key, int(number), "scale", strangers[0]), f"the pattern has no group `{strangers[0]}`")
+        problem = f"the pattern has no group `{strangers[0]}`; for a column of the table, write `scale` beside `table`"
+        raise source.fail((key, int(number), "scale", strangers[0]), problem)
     names = sorted({*names, *pattern.constants})
-    if twice := _find_repeated([find_group(name)[0] for name in names]):
+    if twice := find_repeated([find_group(name)[0] for name in names]):
         raise source.fail(place, f"the pattern says `{twice}` twice, in two units")
     return names
-
-
-def _find_repeated(groups: Sequence[str]) -> str | None:
-    return next((group for group in sorted(groups) if groups.count(group) > 1), None)
 
 
 def _check_schema(declared: Any, source: Source) -> None:
@@ -232,8 +229,13 @@ def _check_schema(declared: Any, source: Source) -> None:
         raise source.fail(problem.culprit, problem.text)
 
 
-def _read_rows(source: Source, name: str, ignored: Collection[str]) -> tuple[list[str], list[dict[str, str]]]:
-    """Return the columns of a layout's table but for ignored ones, and its rows by group; raise DeclarationError."""
+def _read_rows(
+    source: Source, name: str, ignored: Collection[str], scale: Mapping[str, float]
+) -> tuple[list[str], list[dict[str, str]]]:
+    """Return the columns of a layout's table but for ignored ones, and its rows by group; raise DeclarationError.
+
+    `scale` has factors of columns.
+    """
     path = source.folder / name
     try:
         if not source.is_trusted and not path.resolve().is_relative_to(source.folder.resolve()):
@@ -246,55 +248,15 @@ def _read_rows(source: Source, name: str, ignored: Collection[str]) -> tuple[lis
             for position, column in enumerate(ignored):
                 if column not in header:
                     raise source.fail(("ignore_columns", position), f"{name} has no column `{column}`")
+            for column in scale:
+                if column not in header:
+                    raise source.fail(("scale", column), f"{name} has no column `{column}`")
             kept = [column for column in header if column not in ignored]
-            _check_header(kept, name)
-            rows = [_read_row(row, ignored, name, reader.line_num) for row in reader]
+            check_header(kept, name)
+            rows = [read_row(row, ignored, scale, f"{name}:{reader.line_num}") for row in reader]
     except OSError as error:
         raise source.fail(("table",), f"{path} cannot be read ({error.strerror})") from error
     except (csv.Error, UnicodeDecodeError) as error:
         raise DeclarationError(f"{name}: this is not CSV in UTF-8: {error}") from error
-    _check_keys(rows, FILE_COLUMN if FILE_COLUMN in header else RUN_COLUMN, name)
+    check_keys(rows, FILE_COLUMN if FILE_COLUMN in header else RUN_COLUMN, name)
     return kept, rows
-
-
-def _check_header(header: list[str], name: str) -> None:
-    if FILE_COLUMN not in header and RUN_COLUMN not in header:
-        raise DeclarationError(f"{name}:1: neither `file` nor `run` is a column; one of them says what a row is about")
-    if twice := _find_repeated([find_group(column)[0] for column in header]):
-        raise DeclarationError(f"{name}:1: the column `{twice}` is there twice")
-    for column in header:
-        if column != FILE_COLUMN and (problem := check_group(column)):
-            raise DeclarationError(f"{name}:1: {problem}")
-        if FILE_COLUMN not in header and column in OF_FILES | {"job", "session"}:
-            raise DeclarationError(
-                f"{name}:1: `{column}` is true of a file, and a row is about a run; add a column `file`"
-            )
-
-
-def _read_row(row: Mapping[str | None, Any], ignored: Collection[str], name: str, line: int) -> dict[str, str]:
-    if None in row or None in row.values():
-        raise DeclarationError(f"{name}:{line}: not as many fields as the first line has; quote those with a separator")
-    read = {}
-    for column, given in row.items():
-        if column is None or column in ignored:
-            continue
-        group, factor = find_group(column)
-        text = read[group] = given.strip()
-        try:
-            if text and column != FILE_COLUMN:
-                value = read_value(group, text, factor)
-        except ValueError as error:
-            raise DeclarationError(f"{name}:{line}: {error}") from None
-        if text and group != column:
-            read[group] = format_value(value)
-    return read
-
-
-def _check_keys(rows: Iterable[Mapping[str, str]], column: str, name: str) -> None:
-    seen: dict[str, int] = {}
-    for number, row in enumerate(rows, start=2):
-        if not row[column]:
-            raise DeclarationError(f"{name}, row {number - 1}: `{column}` is empty")
-        if row[column] in seen:
-            raise DeclarationError(f"{name}: {column} {row[column]!r} is in rows {seen[row[column]]} and {number - 1}")
-        seen[row[column]] = number - 1

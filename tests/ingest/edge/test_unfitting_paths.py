@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from ccreport.rebuild.unfitting_paths import describe_unfitting_paths
+from ccreport.ingest.edge.unfitting_paths import describe_unfitting_paths
 
 OTHERS = "their machines, labels and times are unknown"
 

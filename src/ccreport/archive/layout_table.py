@@ -1,0 +1,66 @@
+"""Rows of a layout's table: a CSV with a row for each file, or for each run, whose other columns are groups."""
+
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from typing import Any, Final
+
+from ccreport.archive.layout_groups import OF_FILES, check_group, find_group, format_value, read_value
+from ccreport.core.declared_files import DeclarationError
+
+FILE_COLUMN: Final = "file"
+RUN_COLUMN: Final = "run"
+
+
+def check_header(header: list[str], name: str) -> None:
+    """Raise DeclarationError where the columns of the table of this name cannot be those of one."""
+    if FILE_COLUMN not in header and RUN_COLUMN not in header:
+        raise DeclarationError(f"{name}:1: neither `file` nor `run` is a column; one of them says what a row is about")
+    if twice := find_repeated([find_group(column)[0] for column in header]):
+        raise DeclarationError(f"{name}:1: the column `{twice}` is there twice")
+    for column in header:
+        if column != FILE_COLUMN and (problem := check_group(column)):
+            raise DeclarationError(f"{name}:1: {problem}")
+        if FILE_COLUMN not in header and column in OF_FILES | {"job", "session"}:
+            raise DeclarationError(
+                f"{name}:1: `{column}` is true of a file, and a row is about a run; add a column `file`"
+            )
+
+
+def read_row(
+    row: Mapping[str | None, Any], ignored: Collection[str], scale: Mapping[str, float], place: str
+) -> dict[str, str]:
+    """Return the texts of a row by group, without ignored columns; `place` is its file and line, `scale` has factors.
+
+    Raise DeclarationError for a value that its column cannot have.
+    """
+    if None in row or None in row.values():
+        raise DeclarationError(f"{place}: not as many fields as the first line has; quote those with a separator")
+    read = {}
+    for column, given in row.items():
+        if column is None or column in ignored:
+            continue
+        group, factor = find_group(column)
+        text = read[group] = given.strip()
+        try:
+            if text and column != FILE_COLUMN:
+                value = read_value(group, text, factor * scale.get(column, 1))
+        except ValueError as error:
+            raise DeclarationError(f"{place}: {error}") from None
+        if text and (group != column or column in scale):
+            read[group] = format_value(value)
+    return read
+
+
+def check_keys(rows: Iterable[Mapping[str, str]], column: str, name: str) -> None:
+    """Raise DeclarationError where two rows of the table of this name are about the same, or one is about nothing."""
+    seen: dict[str, int] = {}
+    for number, row in enumerate(rows, start=2):
+        if not row[column]:
+            raise DeclarationError(f"{name}, row {number - 1}: `{column}` is empty")
+        if row[column] in seen:
+            raise DeclarationError(f"{name}: {column} {row[column]!r} is in rows {seen[row[column]]} and {number - 1}")
+        seen[row[column]] = number - 1
+
+
+def find_repeated(groups: Sequence[str]) -> str | None:
+    """Return the first of the groups that are there twice, None where none is."""
+    return next((group for group in sorted(groups) if groups.count(group) > 1), None)
