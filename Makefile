@@ -22,6 +22,11 @@ UNKNOWN := $(foreach name,$(filter-out $(KNOWN) -%,$(.VARIABLES)),$(if $(filter 
 $(if $(strip $(UNKNOWN)),$(error no such setting: $(strip $(UNKNOWN)); the settings are $(KNOWN). \
   Keys of config.yaml: snakemake --cores $(CORES) $(MAKECMDGOALS) --config key=value))
 $(if $(and $(filter command%,$(origin ARCHIVE)),$(if $(value ARCHIVE),,empty)),$(error ARCHIVE is empty; name one))
+# A number, or all that the machine has: what is left of it without digits.
+DIGITLESS := $(subst 0,,$(subst 1,,$(subst 2,,$(subst 3,,$(subst 4,,$(value CORES))))))
+DIGITLESS := $(subst 5,,$(subst 6,,$(subst 7,,$(subst 8,,$(subst 9,,$(DIGITLESS))))))
+$(if $(filter-out all,$(DIGITLESS))$(filter 0,$(value CORES))$(if $(strip $(value CORES)),,empty),$(error \
+  CORES is '$(value CORES)', which is not a number of processors: make report CORES=2, or CORES=all))
 
 # Not in requirements.lock: what this package installs it fetches itself, from Quarto's releases, while it is installed.
 QUARTO := quarto-cli==1.9.38 --hash=sha256:bd59fdc0d868cd670ea4ebbf5997bfdfd6c81a0d9f50fe099f40f992b257ce18

@@ -141,6 +141,16 @@ def test_a_misspelt_setting_is_refused(workbench: Path) -> None:
     assert "ARCHIVE is empty; name one" in make(workbench, "report", "ARCHIVE=").stderr
 
 
+@pytest.mark.parametrize(
+    ("cores", "is_taken"), [("12", True), ("all", True), ("lots", False), ("0", False), ("", False)]
+)
+def test_cores_are_a_number_or_all(workbench: Path, cores: str, is_taken: bool) -> None:
+    result = make(workbench, "report", f"CORES={cores}")
+    told = f"CORES is '{cores}', which is not a number of processors: make report CORES=2, or CORES=all."
+    assert (result.returncode == 0, told in result.stderr) == (is_taken, not is_taken)
+    assert (workbench / "arguments.json").exists() is is_taken
+
+
 def test_set_up_happens_once(workbench: Path) -> None:
     assert make(workbench, "report").returncode == 0
     assert take_calls(workbench) == [*LOCKED, *PROJECT]
