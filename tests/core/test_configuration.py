@@ -7,7 +7,14 @@ from typing import Any
 import pytest
 
 from ccreport.core.algorithms import list_doubtful
-from ccreport.core.configuration import Sources, check_config, check_explanations, check_file, find_orcid_problem
+from ccreport.core.configuration import (
+    Sources,
+    check_config,
+    check_explanations,
+    check_file,
+    find_license_problem,
+    find_orcid_problem,
+)
 from ccreport.core.declared_files import DeclarationError, find_line, read_declared
 from ccreport.core.schema_problems import find_problem, guess, guess_path
 
@@ -288,3 +295,18 @@ def test_a_path_that_is_not_there_is_guessed_by_what_its_folder_has(path: str, s
     (tmp_path / "archive").mkdir()
     (tmp_path / "archive/sample.tar.zst").touch()
     assert guess_path(tmp_path / path) == said.format(tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("name", "said"),
+    [
+        (None, None),
+        ("CC-BY-4.0", None),
+        ("BSD3", "`BSD3` is not an identifier of SPDX; did you mean `BSD-3-Clause`?"),
+        ("cc by 4.0", "`cc by 4.0` is not an identifier of SPDX; did you mean `CC-BY-4.0`?"),
+        ("ours", "`ours` is not an identifier of SPDX; "),
+    ],
+)
+def test_a_licence_is_one_of_spdx(name: str | None, said: str | None) -> None:
+    problem = find_license_problem(name)
+    assert problem == said or (said is not None and problem is not None and problem.startswith(said))

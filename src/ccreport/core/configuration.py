@@ -153,6 +153,8 @@ def _list_unknown(config: Mapping[str, Any], sources: Sources) -> Iterator[tuple
     for number, run in enumerate(config["packet_runs"]):
         if not RUN_ID.fullmatch(run):
             yield ("packet_runs", number), f"`{run}` is not a run_id; {LISTS_RUNS} lists them"
+    if problem := find_license_problem(config["release"]["license"]):
+        yield ("release", "license"), problem
     if problem := find_layout_problem(config["edge"]["paths"]):
         yield ("edge", "paths"), problem
 
@@ -166,6 +168,27 @@ def find_orcid_problem(orcid: str) -> str:
         total = (total + int(digit)) * 2
     check = "0123456789X"[(12 - total % 11) % 11]
     return "" if match[2] == check else f"{orcid} is not an ORCID: by its other digits the last would be {check}"
+
+
+def find_license_problem(name: str | None) -> str | None:
+    """Return what is wrong with the name of a licence, which is to be an identifier of SPDX; None also for no name."""
+    if name is None:
+        return None
+    # Of most commands no configuration is read.
+    from packaging.licenses._spdx import LICENSES  # noqa: PLC0415
+
+    known = [license["id"] for license in LICENSES.values()]
+    if name in known:
+        return None
+    # BSD3 is BSD-3-Clause, CC BY 4 is CC-BY-4.0: of those that begin alike, the shortest.
+    begun = [one for one in known if _strip(one).startswith(_strip(name))] if _strip(name) else []
+    hint = f"; did you mean `{min(begun, key=len)}`?" if begun else guess_near(name, known)
+    return f"`{name}` is not an identifier of SPDX{hint or '; https://spdx.org/licenses lists them, as CC-BY-4.0'}"
+
+
+def _strip(name: str) -> str:
+    """Return the letters and digits of a name, in lower case."""
+    return re.sub(r"[^0-9a-z]", "", name.lower())
 
 
 def find_layout_problem(layout: str) -> str | None:
