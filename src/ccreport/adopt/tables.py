@@ -90,10 +90,10 @@ def _hint_at_names(name: str, header: Sequence[str], rows: Iterable[Sequence[str
         named = f"{name} names {count_things(count, 'file')} here in `{column}`; call that column `{FILE_COLUMN}`{also}"
         yield f"{named}, then add `table: {name}`{left_out} to layout.yaml."
         return
-    if column := _find_conditions(header, [*rows], paths - {name}):
-        also, left_out = _hint_at_others(header, column)
+    if (of_conditions := _find_conditions(header, [*rows], paths - {name})) is not None:
+        also, left_out = _hint_at_others(header, of_conditions)
         yield (
-            f"{name}: values of `{column}` are parts of these names; call that column and the group "
+            f"{name}: values of `{of_conditions}` are parts of these names; call that column and the group "
             f"`{RUN_COLUMN}`{also}, and add `table: {name}`{left_out} to layout.yaml. Or rename the columns only, "
             "delete layout.yaml, and have it proposed anew, with the table."
         )
@@ -150,7 +150,7 @@ def _name_run(pattern: ProposedPattern, runs: frozenset[str]) -> bool:
     return False
 
 
-def _find_word(texts: Collection[str], runs: frozenset[str]) -> str | None:
+def _find_word(texts: set[str], runs: frozenset[str]) -> str | None:
     """Return the letters before each of these texts without which they are runs, none where they are; else None."""
     if texts <= runs:
         return ""
