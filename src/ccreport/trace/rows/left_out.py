@@ -154,7 +154,7 @@ def list_suspects(connection: duckdb.DuckDBPyConnection, runs: Collection[str]) 
 def find_suspects(connection: duckdb.DuckDBPyConnection, condition: str) -> pl.DataFrame:
     """Return the suspect runs that a table with a condition would have otherwise: rows of `all_algorithm_runs`."""
     runs: pl.DataFrame = connection.sql("FROM all_algorithm_runs WHERE is_suspect").pl()
-    failing = [run for run, _ in _find_failing(connection, condition, runs)]
+    failing = [run for run, *_ in find_failing(connection, condition, runs)]
     return runs.filter(explain_uncounted().is_null(), ~pl.col("run_id").is_in(failing))
 
 
