@@ -12,9 +12,9 @@ local raw, typst = tables.raw, tables.typst
 local CALLOUTS = {note = 'Note', tip = 'Tip', warning = 'Warning', important = 'Important', caution = 'Caution'}
 local KINDS = {fig = 'image', tbl = 'table'}
 -- Of the first page, in a sentence each above its picture.
--- Of the first page's findings, whose first list has the answers: so many of each list, and so many sentences of each.
-local SHORT_ANSWERS, ANSWER_SENTENCES = 5, 2
-local SHORT_VERDICTS, VERDICT_SENTENCES = 2, 1
+-- Of the first page's findings: how many sentences of the first items of their first list, the answers, and of their last.
+local SHORT_ANSWERS = {2, 2, 1}
+local SHORT_VERDICTS = {1, 1}
 local page, pages = '', {}
 
 local function quote(text)
@@ -321,21 +321,24 @@ end
 local function arrange_front(blocks)
   local _, place = blocks:find_if(function(one) return one.t == 'Div' and one.classes:includes('front') end)
   local front = place and blocks[place]
-  local short, has_picture, lists = pandoc.List {}, false, 0
+  local lists, short, has_picture = pandoc.List {}, pandoc.List {}, false
   local contents = {Div = function(one) return one.classes:includes('contents') and {} or nil end}
   if front then
     front:walk {
-      BulletList = function(list)
-        lists = lists + 1
-        local most = lists == 1 and SHORT_ANSWERS or SHORT_VERDICTS
-        for _, item in ipairs({table.unpack(list.content, 1, most)}) do
-          local sentences = lists == 1 and ANSWER_SENTENCES or VERDICT_SENTENCES
-          short:insert({pandoc.Plain(first_sentences(item[1].content, sentences))})
-        end
-      end,
+      BulletList = function(list) lists:insert(list) end,
       Figure = function() has_picture = true end,
     }
   end
+  local function shorten(list, counts)
+    for number, count in ipairs(counts) do
+      local item = list and list.content[number]
+      if item then
+        short:insert({pandoc.Plain(first_sentences(item[1].content, count))})
+      end
+    end
+  end
+  shorten(lists[1], SHORT_ANSWERS)
+  shorten(#lists > 1 and lists[#lists], SHORT_VERDICTS)
   if #short == 0 or not has_picture then
     return blocks
   end
