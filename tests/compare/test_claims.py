@@ -1,3 +1,4 @@
+import functools
 import json
 import math
 import re
@@ -10,7 +11,6 @@ from typing import Any
 import duckdb
 import polars as pl
 import pytest
-import yaml
 from archives import ROOT, write_yaml
 from condition_runs import build_database
 from scipy import stats
@@ -136,6 +136,14 @@ def test_the_declared_commit_set_the_bounds(name: str, tmp_path: Path) -> None:
         done = subprocess.run(command, capture_output=True, text=True, check=False)
         return None if done.returncode else done.stdout
 
+    @functools.cache
+    def read_then(commit: str) -> tuple[Any, Any]:
+        """Return what the words for numbers were, and the claims."""
+        paths = [tmp_path / f"{commit}.py", tmp_path / f"{commit}.yaml"]
+        for path, source in zip(paths, ("src/ccreport/core/words.py", f"evaluations/{name}.yaml"), strict=True):
+            path.write_text(show(f"{commit}:{source}") or "", encoding="utf-8")
+        return runpy.run_path(str(paths[0])), load_yaml(paths[1])["claims"]
+
     declared = load_evaluation(resolve_evaluation(name))
     for claim, facts in declared["claims"].items():
         bounds_set = facts["bounds_set"] or declared["bounds_set"]
@@ -145,10 +153,8 @@ def test_the_declared_commit_set_the_bounds(name: str, tmp_path: Path) -> None:
             pytest.skip("no history of the repository here")
         assert datetime.fromtimestamp(int(time), UTC) == datetime.fromisoformat(bounds_set["time"]), claim
         # Words were the numbers that they were then.
-        (tmp_path / "words_then.py").write_text(show(f"{commit}:src/ccreport/core/words.py") or "")
-        then = runpy.run_path(str(tmp_path / "words_then.py"))
-        checks = yaml.safe_load(show(f"{commit}:evaluations/{name}.yaml") or "")["claims"][claim]["checks"]
-        assert [then["bound_check"](check) for check in checks] == [
+        words, claims = read_then(commit)
+        assert [words["bound_check"](check) for check in claims[claim]["checks"]] == [
             {end: check[end] for end in ("at_least", "at_most") if end in check} for check in facts["checks"]
         ], f"{claim}: bounds changed; name the commit that did so in its bounds_set"
 
