@@ -140,7 +140,7 @@ setup: .venv/.complete ## make or renew .venv (targets that need more, such as t
 s3server: .venv/s3/versitygw ## compile the S3-compatible server that tests of s3:// addresses run on loopback (Go 1.24)
 
 .venv/s3/versitygw: | .venv/.locked
-	@GOBIN="$$PWD/.venv/s3" GOFLAGS=-mod=mod go install github.com/versity/versitygw/cmd/versitygw@v1.8.0
+	@GOBIN="$$PWD/.venv/s3" GOFLAGS=-mod=mod go install -gcflags="all=-N -l" github.com/versity/versitygw/cmd/versitygw@v1.8.0
 
 # Deno fetches the packages that javascript/deno.lock pins, bundles them, and is removed again: 95 MB for 160 kB.
 sql: .venv/.complete ## add to the explorer what runs SQL in the browser, from packages of the npm registry
