@@ -1,7 +1,8 @@
 """Whether the runs that a session has already were made with the settings that their jobs have now.
 
-`jobmeta.json` describes all runs of a job, also those that are no longer declared. So all of them must have the job's
-settings, except for what their names tell: destination, iteration, RTT, queue limit and the swept parameter's value.
+`jobmeta.json` describes all runs of a job, including those that are no longer declared. So all of them must have the
+job's settings, except for what their names tell: destination, iteration, RTT, queue limit and the swept parameter's
+value.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -75,7 +76,7 @@ def _with_values(run: Run, named: Suffix) -> Run:
 
 
 def _move(session: Path, host: str, run: Run) -> Iterator[Run]:
-    """Yield a run to a destination that is no longer declared, with the address that its metadata have."""
+    """Yield a run to a destination that is no longer declared, with the address in its metadata."""
     path = session / run.job / f"{host}-meta.json"
     if path.exists():
         told = read_json(path)

@@ -180,7 +180,7 @@ def find_license_problem(name: str | None) -> str | None:
     known = [license["id"] for license in LICENSES.values()]
     if name in known:
         return None
-    # BSD3 is BSD-3-Clause, CC BY 4 is CC-BY-4.0: of those that begin alike, the shortest.
+    # BSD3 means BSD-3-Clause, and CC BY 4 means CC-BY-4.0: the shortest identifier that begins so.
     begun = [one for one in known if _strip(one).startswith(_strip(name))] if _strip(name) else []
     hint = f"; did you mean `{min(begun, key=len)}`?" if begun else guess_near(name, known)
     return f"`{name}` is not an identifier of SPDX{hint or '; https://spdx.org/licenses lists them, as CC-BY-4.0'}"

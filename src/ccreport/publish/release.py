@@ -62,9 +62,10 @@ def publish(
 
 
 def _list_hashes(release: Path) -> dict[str, str]:
-    """Return the SHA-256 of the files of a release, of raw files by the list of theirs; none where there is no release.
+    """Return the SHA-256 of each file of a release by its path; empty where there is no release.
 
-    The list of all files is not read: Snakemake deletes it before a release is made again.
+    Raw files are represented by `raw/SHA256SUMS`. The list of all files is not read: Snakemake deletes it before it
+    makes a release again.
     """
     own = (path.as_posix() for path in list_files(release) if path.as_posix() != SUMS)
     return {path: hash_file(release / path) for path in own if not path.startswith("raw/") or path == f"raw/{SUMS}"}

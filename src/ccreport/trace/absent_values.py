@@ -30,7 +30,7 @@ LIKE: Final = {"~~": "LIKE", "~~*": "ILIKE"}
 def describe_absent_values(connection: duckdb.DuckDBPyConnection, query: str) -> list[str]:
     """Return a line for each text or number that a query wants a column to have, and no row of its tables has there.
 
-    Where there is no such value and yet no row meets all conditions, a line says which of them leaves rows if left out.
+    If every value exists but no row meets all conditions, a line says which conditions, left out, would leave rows.
     """
     parsed = parse_query(connection, query)
     lines = []

@@ -25,7 +25,7 @@ VERDICT: Final = ("claim_number", "claim", "claim_verdict")
 
 
 def find_results(asked: Path | None = None) -> Path:
-    """Return the place that was asked, else the folder of results that the configuration names.
+    """Return the place asked for, or else the results folder that the configuration names.
 
     The configuration is that of the current folder, else the checkout's; the folder may be relative, and so is found in
     either. Raise InputError where the configuration cannot be read.

@@ -77,7 +77,7 @@ class Panel:
 class Scales:
     """How values become positions: bit/s per unit of the rate axis, its ticks from 0, and the axis of retransmits.
 
-    Where no panel has retransmits there is no such axis, and the lines have all of the height.
+    Where no panel has retransmits that axis is absent, and the lines take the whole height.
     """
 
     unit_bps: float
