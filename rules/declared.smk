@@ -25,7 +25,9 @@ def find_evaluations():
                 f"{place[0]}: {path.name} needs another name, as results/{path.stem} is taken",
                 *place,
             )
-        path = path if path.is_absolute() else Path(os.path.relpath(path))
+        # Below the folder of the call as from there: a checkout that is moved has nothing to build.
+        if not path.is_absolute() or path.is_relative_to(Path.cwd()):
+            path = Path(os.path.relpath(path))
         if not found.setdefault(path.stem, path).samefile(path):
             refuse(
                 f"{place[0]}: {name} and {found[path.stem]} have one name, which is that of their results; rename one",

@@ -5,6 +5,7 @@ minutes, other machines or programs is checked as the tables below say. A comman
 """
 
 import argparse
+import json
 import os
 import re
 import shlex
@@ -258,6 +259,10 @@ def test_what_is_asked_of_the_sample_has_an_answer(tree: Path) -> None:
     assert len(TO_ASK) >= 4
     for command in TO_ASK:
         run_in(tree, command)
+    # Where the checkout is moved nothing is to be built: Snakemake has kept no path of a file in it from the root.
+    kept = [json.loads(path.read_text()) for path in (tree / ".snakemake/metadata").iterdir()]
+    assert any("evaluations/esnet-dtn.yaml" in made["input"] for made in kept)
+    assert [path for made in kept for path in made["input"] if path.startswith(str(tree))] == []
     assert (tree / "flows.csv").stat().st_size > 0
     assert (tree / "run.qlog").stat().st_size > 0
     assert "Limits in the first session" in (tree / "limits/figure.svg").read_text(encoding="utf-8")
