@@ -78,6 +78,7 @@ from ccreport.report.markup.blocks import write_fragment
 from ccreport.report.markup.escape import escape_text
 from ccreport.report.site.absent_pages import name_absent
 from ccreport.storage.sums import hash_file, hash_sums
+from ccreport.summarise.grids.publication import read_shown_names, show_names
 from ccreport.summarise.questions import COMPARISONS
 from ccreport.trace.raw_files import ReadFiles
 from ccreport.trace.uses import list_uses
@@ -170,6 +171,7 @@ def render_fragments(
         frame.with_columns(call_labels(frame[column], declared["labels"]))
         for frame, column in ((compared, "cell"), (asked, "question"))
     )
+    named_cells = show_names(named_cells, read_shown_names(declared["labels"]))
     rtts = read_rtts(database, declared["labels"])
     pairs = list_pairs(named_cells, algorithms)
     doubts = {table: facts["doubt"] for table, facts in declared["reproduction"].items()}

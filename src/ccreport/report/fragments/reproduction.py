@@ -18,13 +18,21 @@ from ccreport.compare.verdicts import (
 from ccreport.core.text import make_label
 from ccreport.report.fragments.failed_pairs import name_table, render_failed_pairs
 from ccreport.report.fragments.plain_numbers import describe_deviation, show_ratio
-from ccreport.report.markup.blocks import Html, markdown, number, render_callout, render_table, text
+from ccreport.report.fragments.published_beside import NEAR, is_close, render_published_beside
+from ccreport.report.markup.blocks import (
+    Html,
+    close_fold,
+    markdown,
+    number,
+    open_fold,
+    render_callout,
+    render_table,
+    text,
+)
 from ccreport.report.markup.escape import escape_text
 from ccreport.summarise.grids.grid import format_number, format_size, rate_unit
 from ccreport.summarise.grids.plain_numbers import show_plain
 
-# Differences that no reader would call one, though they exceed the interval: the column says inconsistent.
-NEAR: Final = 0.05
 CLOSE: Final = "close"
 SECTIONS: Final = {"paper": "The paper", "archive": "Another archive"}
 OTHERS: Final = {"paper": "Paper", "archive": "Other"}
@@ -34,19 +42,19 @@ SUMMARY_HEADER: Final = (
 )
 BASES: Final = {"goodput": "the receiver’s rates (goodput)", "throughput": "the sender’s rates (throughput)"}
 BLANK: Final = Html("")
-# By the quantity that acts: what the number below a cell is.
+# What cells are matched by, and where it stands.
 SCALES: Final = {
-    "bdp": "Below each cell is its buffer in bandwidth-delay products.",
+    "bdp": "buffer in bandwidth-delay products",
     "loss_window": (
-        "Below each lossy cell is p · BDP² (the loss p as a fraction, the bandwidth-delay product in segments), which "
-        "sets the window that CUBIC can keep under that loss."
+        "p · BDP² (the loss p as a fraction and the bandwidth-delay product in segments), which sets the window that "
+        "CUBIC can keep under that loss"
     ),
 }
 MATCHES: Final = {
     "name": "Cells are matched by name.",
     "dimensionless": (
-        "Each cell is matched with the cell here that has the nearest value, one to one; without a close match it "
-        "counts as missing."
+        "Each cell is matched with the cell here of the nearest {}, one to one; without a close match it counts as "
+        "missing."
     ),
 }
 
@@ -176,10 +184,14 @@ def _render_cells(own: pl.DataFrame, table: str, titles: Mapping[str, str], algo
     shown = render_table(header, rows, title=title, numbers=(2, 3, 4, 6))
     link = f"[The table here](tables.qmd#{make_label('table', table)})"
     heading = f"## {escape_text(title)} {{#{make_label(comparison, table)}}}"
-    return f"{heading}\n\n{_describe_rates(own)} {link}.\n\n{shown}"
+    beside = render_published_beside(own, table, title, other_name)
+    below = f"Below each cell is its {SCALES[scale].partition(',')[0]}." if (scale := _find_scale(own)) else ""
+    fold = f"{open_fold('Each cell with its ratio, its interval and the runs')}\n{below}\n\n{shown}\n\n{close_fold()}"
+    return f"{heading}\n\n{_describe_rates(own)} {link}.\n\n{beside}\n\n{fold}"
 
 
 def _describe_rates(own: pl.DataFrame) -> str:
+    """Return which rates are compared, and how cells are matched."""
     there, here = (sorted(set(own[name].drop_nulls())) for name in ("expected_basis", "rate_basis"))
     compared = f"The published rates are {_name_bases(there)}, those here {_name_bases(here)}."
     sentences = [compared if there else f"The rates here are {_name_bases(here)}."]
@@ -189,10 +201,15 @@ def _describe_rates(own: pl.DataFrame) -> str:
         here_rate = f"{' to '.join(f'{rate / divisor:g}' for rate in dict.fromkeys((lines[0], lines[-1])))} {unit}"
         published = f"{own['expected_line_rate_bps'].drop_nulls()[0] / 1e9:g} Gbit/s"
         rates = f"{published} in both" if published == here_rate else f"{published} there and {here_rate} here"
-        sentences.append(f"Cells are compared by their second lines, the shares of the line rate ({rates}).")
-    if scale := next((scale for scale in SCALES if own[f"expected_{scale}_ratio"].count()), None):
-        sentences.append(f"{SCALES[scale]} {MATCHES[own['match'].drop_nulls()[0]]} {_compare_matches(own)}")
+        sentences.append(f"Cells are compared by their shares of the line rate ({rates}).")
+    if scale := _find_scale(own):
+        match = MATCHES[own["match"].drop_nulls()[0]].format(SCALES[scale])
+        sentences.append(f"{match} {_compare_matches(own)}")
     return markdown(" ".join(sentences))
+
+
+def _find_scale(own: pl.DataFrame) -> str | None:
+    return next((scale for scale in SCALES if own[f"expected_{scale}_ratio"].count()), None)
 
 
 def _compare_matches(own: pl.DataFrame) -> str:
@@ -252,7 +269,7 @@ def _show_verdict(row: Mapping[str, Any]) -> Html:
     below = f"{needed} runs would tell" if needed is not None else ""
     if verdict == INCONSISTENT and row["value_ratio"] is not None:
         below = describe_deviation(row["value_ratio"])
-        verdict = CLOSE if abs(row["value_ratio"] - 1) < NEAR else verdict
+        verdict = CLOSE if is_close(row) else verdict
     return Html(text(verdict) + (f"<br><small>{text(below)}</small>" if below else ""))
 
 
