@@ -258,4 +258,4 @@ def test_a_figure_goes_by_its_number_in_the_report(tmp_path: Path) -> None:
     # Those without data come last.
     (tmp_path / "topology").mkdir()
     (tmp_path / "topology/missing.txt").touch()
-    assert find_number(list_exhibits(declared, tmp_path), "Figure S1") == "one_flow_loss"
+    assert find_number(list_exhibits(declared, tmp_path), "Figure S1") == "one_flow_whole_test"

@@ -309,6 +309,25 @@ def test_values_in_parts_of_1_are_told_as_numbers_and_compared_with_the_default(
     assert shown.endswith("Other values gave BBRv1 0.950 to 1.05 times the mean goodput of the default.")
 
 
+def test_what_pacing_allows_is_drawn_and_named_where_means_are_near_it(tmp_path: Path) -> None:
+    runs = [
+        make_run(
+            n,
+            {"cubic": [1.0, 1.0], "bbr": [19.0 + n, 19.0]},
+            parameter_name="pacing_gain",
+            parameter_value=value,
+            pacing_bps=20e6,
+        )
+        for n, value in enumerate(("288", "320"))
+    ]
+    output = plot(tmp_path, gather(*runs), kind="rate_by_parameter")
+    # Two flows of 20 Mbit/s: 38/40 and 39/40. CUBIC is far below.
+    caption = read(output, "caption.txt")
+    assert "BBRv1 has 95 to 98 % of what pacing allows in every panel" in caption
+    assert "CUBIC has" not in caption
+    assert "what pacing allows the flows of one algorithm" in texts_of(output)
+
+
 def test_runs_of_different_values_of_a_parameter_are_kept_apart_or_said_to_be_pooled(tmp_path: Path) -> None:
     def write(folder: str, values: list[str | None]) -> tuple[pl.DataFrame, str]:
         runs = [

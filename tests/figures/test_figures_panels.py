@@ -3,6 +3,7 @@
 import json
 import re
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import polars as pl
@@ -16,6 +17,8 @@ from ccreport.core.evaluation import load_evaluation
 from ccreport.figures.kit import theme
 from ccreport.figures.select.declaration import FigureError, list_panels, read_declaration
 from ccreport.figures.select.throughput_series import Bins, FigureTables, choose_bins, place_rows
+from ccreport.figures.wording.captions import _write_panel
+from ccreport.figures.wording.runs import DrawnAlgorithm
 from ccreport.figures.write import WORTH_PROCESSES, plot_declaration, plot_figures
 
 EVALUATION = Path(__file__).resolve().parents[2] / "evaluations" / "esnet-dtn.yaml"
@@ -111,6 +114,23 @@ def test_conditions_stand_in_each_panel_and_once_in_the_caption(database: Path, 
     assert caption.startswith(f"{conditions}. (a) Together: BBR had 4.00 times")
     assert "; (b) Again: BBR had 4.00 times" in caption
     assert caption.count("CUBIC and BBR, 4 flows") == 1
+
+
+@pytest.mark.parametrize(
+    ("title", "shown"),
+    [
+        ("Shortest RTT", "Shortest RTT (10 ms), CUBIC and BBR, 1 flow, alone"),
+        ("One flow, alone", "One flow, alone, CUBIC and BBR, RTT 10 ms"),
+        ("BBR with CUBIC", "BBR with CUBIC, 1 flow, alone, RTT 10 ms"),
+    ],
+)
+def test_what_the_title_of_a_panel_says_is_not_repeated(title: str, shown: str) -> None:
+    facts: Any = SimpleNamespace(
+        declaration=SimpleNamespace(title=title, until_s=None),
+        parts=(["CUBIC and BBR", "1 flow", "alone"], ["RTT 10 ms"]),
+        algorithms=[DrawnAlgorithm("bbr", 1.0, None)],
+    )
+    assert _write_panel(facts, []) == shown
 
 
 def test_alternative_states_the_message_of_each_panel(pair: Path) -> None:

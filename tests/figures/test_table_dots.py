@@ -64,8 +64,16 @@ def test_cells_with_a_mean_are_drawn_as_the_table_has_them(database: Path) -> No
     assert style_of("bbr2").colour in figure.chart.to_json(validate=False)
     assert style_of("bbr").colour not in figure.chart.to_json(validate=False)
     # 0.02 is 2 %; the one of 0 has no place on a log axis.
-    assert "CUBIC 2.00, BBR 0 %" in figure.alternative
+    assert "CUBIC 2.00, BBRv2 0 %" in figure.alternative
     assert "A mark at 0: no segment was retransmitted." in figure.caption
+
+
+def test_versions_that_a_table_pools_go_by_its_name(database: Path) -> None:
+    with duckdb.connect(str(database)) as connection:
+        connection.execute("INSERT INTO algorithms VALUES ('bbr3', 'BBR')")
+    with Database(database) as opened:
+        figure = build_table_dots(declare(), opened)
+    assert "CUBIC 2.00, BBR 0 %" in figure.alternative
 
 
 def test_a_caption_says_where_two_algorithms_are_farthest_apart() -> None:

@@ -686,6 +686,15 @@ def test_the_first_page_leads_to_throughput_over_time_where_figures_have_it(tmp_
     assert "[What happens second by second](figures.qmd)?" in ask_figures(declared, tmp_path)
 
 
+def test_the_first_page_has_the_questions_that_figures_declare(tmp_path: Path):
+    (tmp_path / "lone").mkdir()
+    facts = {"kind": "throughput_over_time", "title": "One flow", "question": "What does *loss* do"}
+    asked = ask_figures({"figures": {"lone": facts}}, tmp_path)
+    assert "- [What does &#42;loss&#42; do](figures.qmd#figure-lone)?\n" in asked
+    (tmp_path / "lone/missing.txt").write_text("none\n")
+    assert "loss" not in ask_figures({"figures": {"lone": facts}}, tmp_path)
+
+
 def test_labels_are_called_by_what_the_evaluation_shows_them_as():
     labels = {
         "path": {"cases": [{"value": "esnet", "shown": "ESnet"}, {"value": "non-esnet", "shown": "non-ESnet"}]},

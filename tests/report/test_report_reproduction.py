@@ -251,6 +251,8 @@ def test_a_claim_that_nothing_explains_stands_out() -> None:
     open_claim, _ = render(make_claim("a", "does not hold"))
     explained, _ = render(make_claim("a", "does not hold", explanation="It is short."))
     held, _ = render(make_claim("a", "holds"))
+    noted, _ = render(make_claim("a", "holds", explanation="It is weak."))
+    assert "**Note:** It is weak&#46;" in noted
     assert "## Not explained" in open_claim
     assert "**Why:** It is short&#46;" in explained
     assert "Not explained" not in explained + held

@@ -30,6 +30,11 @@ def require_bounds(row: Mapping[str, Any]) -> str:
     return " and ".join(f"{word} {bound:.3g}" for word, bound in bounds.items() if bound is not None)
 
 
+def introduce_note(verdict: str) -> str:
+    """Return the word before what is known of an archive for a claim: why it does not hold, or a note if it does."""
+    return "Note" if verdict == HOLDS else "Why"
+
+
 def name_bounds(at_least: float | None, at_most: float | None) -> str:
     """Return the range of a check that its bounds accept."""
     if at_least is not None and at_most is not None:

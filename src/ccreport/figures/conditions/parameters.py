@@ -32,6 +32,10 @@ PARAMETERS: Final = {
     "probe_rtt_mode_ms": Parameter("200", "bbr"),
 }
 SHOWN: Final = {"beta": "CUBIC's beta"}
+# Means of at least this part of what pacing allows leave better values little room to show.
+NEAR_BOUND: Final = 0.8
+BOUND_NAME: Final = "what pacing allows the flows of one algorithm"
+BOUNDS: Final = "Dotted: the rate that each flow is paced to, times the algorithm's flows"
 
 
 def place_parameters(runs: pl.DataFrame) -> tuple[dict[str, float], Position]:
@@ -89,3 +93,36 @@ def compare_defaults(runs: pl.DataFrame, cells: pl.DataFrame, rate: Rate) -> str
         if own
     ]
     return f"Other values gave {join_names(told)} the mean {rate} of the default" if told else ""
+
+
+def list_bounds(runs: pl.DataFrame) -> list[float]:
+    """Return the rates in bit/s that pacing allows the flows of an algorithm, in ascending order; none where unknown.
+
+    A bottleneck that is narrower than they are takes their place, and they are left out.
+    """
+    bounds = runs.select(_bound()).to_series()
+    return bounds.drop_nulls().unique().sort().to_list()
+
+
+def compare_with_bounds(runs: pl.DataFrame, cells: pl.DataFrame) -> str:
+    """Return the sentence that says which algorithms are near what pacing allows in all their cells; empty for none.
+
+    Both frames have panel and cc; those of one algorithm in a panel have one bound.
+    """
+    bounds = runs.group_by("panel", "cc").agg(bound=_bound().drop_nulls().max())
+    known = cells.join(bounds, on=["panel", "cc"]).drop_nulls(["mean", "bound"])
+    parts = known.group_by("cc").agg(
+        least=(pl.col("mean") / pl.col("bound")).min(), most=(pl.col("mean") / pl.col("bound")).max()
+    )
+    near = parts.filter(pl.col("least") >= NEAR_BOUND).sort("cc")
+    told = [
+        f"{theme.style_of(cc).name} has {100 * least:.0f} to {100 * most:.0f} % of what pacing allows in every panel, "
+        "so only a value that did far worse would show"
+        for cc, least, most in near.select("cc", "least", "most").rows()
+    ]
+    return "; ".join(told)
+
+
+def _bound() -> pl.Expr:
+    paced = pl.col("pacing_bps") * pl.col("cc_flows_count")
+    return pl.when(pl.col("bottleneck_bps").is_null() | (pl.col("bottleneck_bps") >= paced)).then(paced)

@@ -2,13 +2,20 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import chain
 from typing import Any, Final
 
 import altair as alt
 import polars as pl
 
 from ccreport.core.text import display_name
-from ccreport.figures.conditions.parameters import compare_defaults
+from ccreport.figures.conditions.parameters import (
+    BOUND_NAME,
+    BOUNDS,
+    compare_defaults,
+    compare_with_bounds,
+    list_bounds,
+)
 from ccreport.figures.conditions.rate_axes import KINDS, Kind
 from ccreport.figures.kit import theme
 from ccreport.figures.kit.axes import Position
@@ -91,13 +98,19 @@ def build_rate_figure(declaration: FigureDeclaration, database: Database) -> Fig
         layout, pooled = _lay_out(kind, runs, placed)
         pooled.append(single)
     cells = _tag(summarise_cells(database, runs, layout.keys), layout)
+    shown = _tag(runs, layout) if kind.has_runs else pl.DataFrame()
+    is_swept = kind.column == "parameter_value"
+    bounds = [list_bounds(shown.filter(panel=place)) for place in range(len(layout.panels))] if is_swept else []
     unit = choose_rate_unit(max(_top(cells, "mean"), _top(cells, "high")))
-    notes = [*([DOTS] if kind.has_runs else []), *pooled, *kind.notes]
+    bounded = [BOUNDS] if any(bounds) else []
+    notes = [*([DOTS] if kind.has_runs else []), *bounded, *pooled, *kind.notes]
     titles = {position.title for position in layout.positions}
     against = titles.pop() if kind.is_by_panel and len(titles) == 1 else kind.name
-    finding = compare_defaults(runs, cells, rate) if kind.column == "parameter_value" else ""
+    finding = compare_defaults(runs, cells, rate) if is_swept else ""
+    if finding and (near := compare_with_bounds(shown, cells)):
+        finding = f"{finding}. {near}"
     facts = ConditionFacts(runs, cells, layout.keys, rate, unit, against, layout.titles, notes, finding)
-    chart = _draw(declaration, facts, layout, _tag(runs, layout) if kind.has_runs else pl.DataFrame())
+    chart = _draw(declaration, facts, layout, shown, bounds)
     statistics = [pl.col(name).alias(f"rate_{name}_bps") for name in ("mean", "low", "high")]
     data = cells.select(*layout.keys, "conditions_count", "runs_count", *statistics)
     return Figure(chart, data, write_condition_caption(facts), write_condition_alternative(facts))
@@ -139,10 +152,15 @@ def _equals(column: str, value: Any) -> pl.Expr:
 
 
 def _draw(
-    declaration: FigureDeclaration, facts: ConditionFacts, layout: Layout, shown: pl.DataFrame
+    declaration: FigureDeclaration,
+    facts: ConditionFacts,
+    layout: Layout,
+    shown: pl.DataFrame,
+    bounds: Sequence[Sequence[float]],
 ) -> alt.VConcatChart:
     unit_bps = RATE_UNITS[facts.unit]
     tops = [_top(facts.cells, "mean"), _top(facts.cells, "high"), *([_top(shown, "rate_bps")] if shown.height else [])]
+    tops += chain.from_iterable(bounds)
     title = f"Mean {facts.rate} ({facts.unit})"
     means, lows = (facts.cells[name] / unit_bps for name in ("mean", "low"))
     return draw_multiples(
@@ -155,6 +173,8 @@ def _draw(
             unit_bps=unit_bps,
             cells=facts.cells,
             runs=shown,
+            bounds_bps=bounds,
+            bound=BOUND_NAME,
         )
     )
 

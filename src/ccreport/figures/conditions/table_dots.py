@@ -1,7 +1,7 @@
 """Cells of a published table as dots with their 95 % intervals: one row per condition, a mark per algorithm."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Final
 
 import altair as alt
@@ -67,7 +67,7 @@ def build_table_dots(declaration: FigureDeclaration, database: Database) -> Figu
     cells = _read_cells(declaration, database)
     measure = _choose_measure(cells)
     mean, low, high = measure.columns
-    ccs = dict(database.ask("SELECT algorithm, cc FROM algorithms ORDER BY algorithm").iter_rows())
+    styles = _style_algorithms(cells, database)
     known = cells.filter(pl.col(mean).is_not_null())
     if known.is_empty():
         raise MissingFigure("No cell of the table has a mean.")
@@ -77,13 +77,27 @@ def build_table_dots(declaration: FigureDeclaration, database: Database) -> Figu
     names = {row["row"]: _name_row(keys, row) for row in rows.rows(named=True)}
     data = placed.select(*keys, "algorithm", "runs_count", mean, low, high)
     drawn = [(pl.col(column) / measure.size).alias(end) for column, end in zip(measure.columns, ENDS, strict=True)]
-    scaled = placed.select("row", "algorithm", *drawn)
+    names_drawn = {algorithm: style.name for algorithm, style in styles.items()}
+    scaled = placed.select("row", pl.col("algorithm").replace(names_drawn), *drawn)
     return Figure(
-        _draw(declaration, scaled, names, measure, ccs),
+        _draw(declaration, scaled, names, measure, list(styles.values())),
         data,
         _write_caption(scaled, names, measure),
         _write_alternative(scaled, names, measure),
     )
+
+
+def _style_algorithms(cells: pl.DataFrame, database: Database) -> dict[str, theme.AlgorithmStyle]:
+    """Return how each algorithm of the table is drawn: a single version as all figures do, several by the table's name.
+
+    A group of versions looks as the version does that goes by its name.
+    """
+    members = database.ask("SELECT algorithm, list(cc ORDER BY cc) AS ccs FROM algorithms GROUP BY ALL")
+    ccs: dict[str, list[str]] = dict(members.iter_rows())
+    bases = style_series(cells["algorithm"].unique(maintain_order=True).to_list())
+    known = {name: ccs.get(name, [cc]) for name, cc in bases.items()}
+    styles = {name: theme.style_of(own[-1]) for name, own in known.items()}
+    return {name: style if len(known[name]) == 1 else replace(style, name=name) for name, style in styles.items()}
 
 
 def _read_cells(declaration: FigureDeclaration, database: Database) -> pl.DataFrame:
@@ -129,18 +143,19 @@ def _name_row(keys: Sequence[str], row: dict[str, Any]) -> str:
 
 
 def _draw(
-    declaration: FigureDeclaration, cells: pl.DataFrame, names: dict[int, str], measure: Measure, ccs: dict[str, str]
+    declaration: FigureDeclaration,
+    cells: pl.DataFrame,
+    names: dict[int, str],
+    measure: Measure,
+    styles: Sequence[theme.AlgorithmStyle],
 ) -> alt.VConcatChart:
-    series = cells["algorithm"].unique(maintain_order=True).to_list()
-    # A group of versions looks as the one does that goes by its name.
-    styles = {name: theme.style_of(ccs.get(name, cc)) for name, cc in style_series(series).items()}
     label_px = min(LABEL_MOST_PX, max(len(name) for name in names.values()) * CHARACTER_PX)
     width, height = int(theme.PLOT_WIDTH_PX + 60 - label_px), ROW_PX * len(names)
     placed, scale, axis = _lay_axis(cells, measure)
     layers: list[alt.Chart] = []
-    for place, (name, style) in enumerate(styles.items()):
+    for place, style in enumerate(styles):
         shift = (place - (len(styles) - 1) / 2) * DODGE_PX
-        own = placed.filter(pl.col("algorithm") == name)
+        own = placed.filter(pl.col("algorithm") == style.name)
         marked = own.select("row", *(pl.col(end).round(6) for end in ENDS)).with_columns(
             y_px=ROW_PX * (pl.col("row") + 0.5) + shift
         )
@@ -152,7 +167,7 @@ def _draw(
     for row, text in names.items():
         layers.append(write([text], (-10.0, ROW_PX * (row + 0.5)), align="right"))
     plot = alt.LayerChart(layer=layers, width=width, height=height)
-    key = [KeyEntry(name, style.marker, style.colour) for name, style in styles.items()]
+    key = [KeyEntry(style.name, style.marker, style.colour) for style in styles]
     heading = alt.TitleParams(
         [" ".join(declaration.title.split())],
         subtitle=[f"{measure.name} ({measure.unit}), 95 % intervals"],

@@ -27,6 +27,7 @@ TITLE_RISE_PX: Final = 14.0
 BOLD_CHARACTER_PX: Final = 7.0
 CAP_PX: Final = 3.0
 RUN_OPACITY: Final = 0.4
+BOUND_DASH: Final = (2, 3)
 # Fewer means of a series are not joined. Places nearer to each other than this part of the axis are one.
 POINTS_OF_LINE: Final = 3
 LEAST_GAP: Final = 0.01
@@ -59,7 +60,8 @@ class Multiples:
     """What is drawn.
 
     `cells` (panel, series, x, mean, low, high) and `runs` (panel, series, x, rate_bps; may be empty) are in bit/s,
-    `rates` is the axis in a unit of `unit_bps`. `positions` has the axis of each panel.
+    `rates` is the axis in a unit of `unit_bps`. `positions` has the axis of each panel, `bounds_bps` the rates that are
+    dotted across it and called `bound` in the legend.
     """
 
     title: Sequence[str]
@@ -70,6 +72,8 @@ class Multiples:
     unit_bps: float
     cells: pl.DataFrame
     runs: pl.DataFrame = field(default_factory=pl.DataFrame)
+    bounds_bps: Sequence[Sequence[float]] = ()
+    bound: str = ""
 
 
 def draw_multiples(drawn: Multiples) -> alt.VConcatChart:
@@ -85,7 +89,8 @@ def draw_multiples(drawn: Multiples) -> alt.VConcatChart:
     ]
     heading, *details = drawn.title
     title = alt.TitleParams(heading, subtitle=details, offset=12, limit=TITLE_LIMIT_PX, anchor="start")
-    legend = draw_legend(drawn.series, has_lines=drawn.cells["line"].is_not_null().any())
+    bounds = [Series("", drawn.bound, theme.FAINT_INK, BOUND_DASH, "")] if any(drawn.bounds_bps) else []
+    legend = draw_legend([*drawn.series, *bounds], has_lines=drawn.cells["line"].is_not_null().any())
     chart: alt.VConcatChart = alt.vconcat(legend, *rows, spacing=14).properties(title=title)
     return chart
 
@@ -122,7 +127,10 @@ def join_points(own: Sequence[float], measured: Sequence[float], apart: float) -
 
 
 def draw_legend(series: Sequence[Series], *, has_lines: bool = True) -> alt.LayerChart:
-    """Return the legend as a chart of its own: line, marker and name of each series, in as many rows as they need."""
+    """Return the legend as a chart of its own: line, marker and name of each series, in as many rows as they need.
+
+    What has no marker is a line in any case.
+    """
     layers: list[alt.Chart] = []
     x_px, row = 0.0, 0
     for entry in series:
@@ -132,10 +140,15 @@ def draw_legend(series: Sequence[Series], *, has_lines: bool = True) -> alt.Laye
         colour = theme.INK if entry.by_panel else entry.colour
         y_px = (row + 0.5) * LEGEND_HEIGHT_PX
         line = alt.Chart(NO_DATA).mark_rule(color=colour, strokeWidth=2, strokeDash=list(entry.dash))
-        marker = alt.Chart(NO_DATA).mark_point(size=45, color=colour, shape=entry.marker, fill="white", opacity=1)
+        look: dict[str, Any] = {"shape": entry.marker} if entry.marker else {}
+        marker = alt.Chart(NO_DATA).mark_point(size=45, color=colour, fill="white", opacity=1, **look)
         layers += [
-            *([line.encode(x=at_x(x_px), x2=to_x(x_px + LEGEND_SAMPLE_PX), y=at_y(y_px))] if has_lines else []),
-            marker.encode(x=at_x(x_px + LEGEND_SAMPLE_PX / 2), y=at_y(y_px)),
+            *(
+                [line.encode(x=at_x(x_px), x2=to_x(x_px + LEGEND_SAMPLE_PX), y=at_y(y_px))]
+                if has_lines or not entry.marker
+                else []
+            ),
+            *([marker.encode(x=at_x(x_px + LEGEND_SAMPLE_PX / 2), y=at_y(y_px))] if entry.marker else []),
             write([entry.name], (x_px + LEGEND_SAMPLE_PX + 8, y_px), align="left"),
         ]
         x_px += width_px + LEGEND_GAP_PX
@@ -145,6 +158,7 @@ def draw_legend(series: Sequence[Series], *, has_lines: bool = True) -> alt.Laye
 def _draw_panel(drawn: Multiples, number: int, width: int, height: int, columns: int) -> alt.LayerChart:
     position = drawn.positions[number]
     layers: list[alt.Chart] = [_draw_frame(drawn, position, is_first=number % columns == 0)]
+    layers += _draw_bounds(drawn, number, width, height)
     in_panel = drawn.cells.filter(pl.col("panel") == number)
     present = [series for series in drawn.series if series.key in in_panel["series"].to_list()]
     per_px = (position.high - position.low) / width
@@ -211,6 +225,16 @@ def _draw_frame(drawn: Multiples, position: Position, *, is_first: bool) -> alt.
     mark = alt.Chart(frame).mark_point(opacity=0, size=1)
     chart: alt.Chart = mark.encode(x=_x(position), y=_y("mean", drawn, is_first=is_first))
     return chart
+
+
+def _draw_bounds(drawn: Multiples, number: int, width: int, height: int) -> list[alt.Chart]:
+    """Return a dotted line for each rate that bounds those of a panel."""
+    rule = alt.Chart(NO_DATA).mark_rule(color=theme.FAINT_INK, strokeWidth=1.4, strokeDash=list(BOUND_DASH))
+    heights = [
+        round(height * (1 - drawn.rates.part(bound_bps / drawn.unit_bps)), 1)
+        for bound_bps in (drawn.bounds_bps[number] if drawn.bounds_bps else ())
+    ]
+    return [rule.encode(x=at_x(0), x2=to_x(width), y=at_y(y_px)) for y_px in heights]
 
 
 def _draw_series(cells: pl.DataFrame, series: Series, number: int, least: float) -> list[alt.Chart]:

@@ -77,7 +77,7 @@ class FigureDeclaration:
     reported). `panels` are declared with conditions of their own, over the runs that match that of the figure. In what
     `list_panels` returns it is `among`. `panels_by` are columns of which each combination is a panel instead. `table`
     is a published table whose cells are drawn, `until_s` the end of the time axis where it is not that of the test.
-    `names` are the evaluation's own of algorithms of the kernel.
+    `names` are the evaluation's own of algorithms of the kernel, `question` is the first page's that it answers.
     """
 
     name: str
@@ -92,6 +92,7 @@ class FigureDeclaration:
     panels_by: Sequence[str] = ()
     table: str = ""
     until_s: float | None = None
+    question: str = ""
     among: str = "TRUE"
     names: Mapping[str, str] = field(default_factory=dict)
 

@@ -127,8 +127,20 @@ def _find_shared(of_panels: Sequence[Sequence[str]]) -> list[str]:
 def _write_panel(facts: FigureFacts, shared: Sequence[str]) -> str:
     """Return a panel's title, which of its conditions are not those of all and not in the title, and its finding."""
     title = _write_title(facts)
-    own = [part for part in chain(*facts.parts) if part not in shared and part.casefold() != title.casefold()]
-    return ": ".join([", ".join([title, *own]), *_tell_difference(facts)])
+    said = _list_words(title)
+    own = [part for part in chain(*facts.parts) if part not in shared and not _list_words(part) <= said]
+    # Shortest RTT (10 ms)
+    subject = f"{title.rpartition(' ')[2]} "
+    values = [part.removeprefix(subject) for part in own if part.startswith(subject)]
+    named = f"{title} ({', '.join(values)})" if values else title
+    others = [part for part in own if not part.startswith(subject)]
+    return ": ".join([", ".join([named, *others]), *_tell_difference(facts)])
+
+
+def _list_words(text: str) -> set[str]:
+    """Return the words by which a condition is known, as conditions are listed: `One flow` is `1 flow`."""
+    words = text.casefold().replace("one flow", "1 flow").replace(",", " ").split()
+    return {word for word in words if word != "and"}
 
 
 def _tell_difference(facts: FigureFacts) -> list[str]:

@@ -7,7 +7,7 @@ from urllib.parse import urlencode
 
 import polars as pl
 
-from ccreport.compare.claim_wording import name_bounds, name_lack, require_bounds, show_interval
+from ccreport.compare.claim_wording import introduce_note, name_bounds, name_lack, require_bounds, show_interval
 from ccreport.compare.claims import FAILS, HOLDS, UNKNOWN, list_unexplained
 from ccreport.core.text import make_label
 from ccreport.figures.exhibits import Exhibit
@@ -93,7 +93,7 @@ def _render_overview(rows_of: Mapping[str, list[dict[str, Any]]], declared: Mapp
         required = f"; required: {require_bounds(decisive)}"
         here = f"<br><small>{text(decisive['check'] + required)}{count_verdicts(rows_of[claim])}</small>"
         about = decisive["about_archive"]
-        why = "" if about is None else f"<br><small>Why: {text(about)}</small>"
+        why = "" if about is None else f"<br><small>{introduce_note(verdict)}: {text(about)}</small>"
         rows.append(
             [
                 Html(f'<a href="#{make_label("claim", claim)}">{text(facts["text"])}</a>{why}'),
@@ -196,7 +196,7 @@ def _render_claim(
         link = f"[The runs behind it](explorer.qmd#{urlencode(filters)}), in the explorer."
         parts.append(f'[{link}]{{.content-visible when-format="html"}}')
     if rows[0]["about_archive"] is not None:
-        parts.append(f"**Why:** {escape_text(rows[0]['about_archive'])}")
+        parts.append(f"**{introduce_note(verdict)}:** {escape_text(rows[0]['about_archive'])}")
     yield f"{' '.join(parts)}\n"
     if rows[0]["about_archive"] is None and claim in unexplained:
         yield render_callout("warning", "Not explained", "Nothing says why this archive does not show it.")

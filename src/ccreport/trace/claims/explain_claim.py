@@ -11,6 +11,7 @@ import polars as pl
 
 from ccreport.compare.claim_wording import (
     explain_verdict,
+    introduce_note,
     name_bounds,
     name_lack,
     show_interval,
@@ -137,7 +138,7 @@ def describe_claim(database: Path, claim: str, evaluation: str = "", *, is_full:
     if summed := sum_up_checks(rows):
         lines.append(f"  {summed}")
     if rows[0]["about_archive"] is not None:
-        lines.append(f"  Why: {rows[0]['about_archive']}")
+        lines.append(f"  {introduce_note(rows[0]['claim_verdict'])}: {rows[0]['about_archive']}")
     queries = [check["sql"] for check in declared["checks"]]
     with open_results(database) as connection:
         _prepare(connection, database.resolve().parent / "summaries")
