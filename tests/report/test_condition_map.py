@@ -2,12 +2,20 @@
 
 import html
 import re
+from pathlib import Path
 from typing import Any
 
 import polars as pl
 import pytest
 
-from ccreport.report.fragments.condition_map import choose_shade, render_condition_map, split_question
+from ccreport.explorer.palette import find_contrast, lighten
+from ccreport.figures.kit.theme import STYLES
+from ccreport.report.fragments.condition_map import (
+    choose_colours,
+    choose_shade,
+    render_condition_map,
+    split_question,
+)
 
 
 def compare(question: str, ratio: float | None, **facts: Any) -> dict[str, Any]:
@@ -31,15 +39,23 @@ def compare(question: str, ratio: float | None, **facts: Any) -> dict[str, Any]:
     }
 
 
-def test_a_field_says_its_runs_and_the_ratio_of_the_means_and_where_nothing_was_retransmitted() -> None:
+def test_a_field_says_only_what_differs_from_the_others() -> None:
     equal = {"verdict": "equal within ±5 %", "measure": "retransmit_ratio", "first_mean": 0.0, "second_mean": 0.0}
-    equal["second_runs_count"] = 4
-    shown = render_condition_map(pl.DataFrame([compare("a", 1.6), compare("b", None, **equal)]), {}, rows_at_most=3)
+    rows = [
+        compare("a", 1.6),
+        # Arithmetic and geometric means have one ratio, 1.5.
+        compare("b", 1.5),
+        compare("c", 1.5, second_runs_count=4),
+        compare("d", None, **equal),
+    ]
+    shown = render_condition_map(pl.DataFrame(rows), {}, rows_at_most=4)
     assert 'title="a&#58; undecided"' in shown
     assert "Ratio of the geometric means of BBR over CUBIC, with its" in shown
-    assert "the ratio of the arithmetic means." in shown
-    assert "<br><small>n 5; <br>mean ratio 1&#46;50</small></a>" in shown
-    assert ">both 0<br><small>n 5&#44; 4</small></a>" in shown
+    assert "Each field is of 5 runs of each algorithm where it has no other n." in shown
+    assert "1&#46;60&nbsp;?<br><small>mean ratio 1&#46;50</small></a>" in shown
+    assert "1&#46;50&nbsp;?</a>" in shown
+    assert "1&#46;50&nbsp;?<br><small>n 5&#44; 4</small></a>" in shown
+    assert ">both 0</a>" in shown
 
 
 def read_rows(shown: str) -> list[list[str]]:
@@ -52,18 +68,42 @@ def read_rows(shown: str) -> list[list[str]]:
     [
         (1.0, "shade-equal"),
         (1.049, "shade-equal"),
-        (1.05, "shade-first-1"),
-        (1.5, "shade-first-2"),
-        (3.0, "shade-first-3"),
+        (1.05, "shade-1 of-bbr2"),
+        (1.5, "shade-2 of-bbr2"),
+        (3.0, "shade-3 of-bbr2"),
         # 1 / 0.5 = 2
-        (0.5, "shade-second-2"),
-        (0.1, "shade-second-3"),
+        (0.5, "shade-2 of-cubic"),
+        (0.1, "shade-3 of-cubic"),
         (0.0, ""),
         (None, ""),
     ],
 )
 def test_shades_are_as_far_from_one_on_either_side(ratio: float | None, shade: str) -> None:
-    assert choose_shade(ratio) == shade
+    assert choose_shade(compare("a", ratio), {"BBR": "bbr2", "CUBIC": "cubic"}) == shade
+
+
+def test_a_group_has_the_colour_of_the_version_that_the_archive_holds() -> None:
+    members = {"BBR": ["bbr3", "bbr2", "bbr"], "CUBIC": ["cubic"]}
+    assert choose_colours(["BBR", "CUBIC"], members, {"bbr2", "cubic"}) == {"BBR": "bbr2", "CUBIC": "cubic"}
+    others = choose_colours(["old", "new", "CUBIC"], {}, ())
+    assert others["CUBIC"] == "cubic"
+    assert len(set(others.values())) == 3
+
+
+@pytest.mark.parametrize(("place", "ink", "paper"), [(0, "#1b222c", "#ffffff"), (1, "#e3e7ec", "#13171d")])
+def test_fields_have_the_colours_of_figures_and_text_on_them_can_be_read(place: int, ink: str, paper: str) -> None:
+    style = (Path(__file__).parents[2] / "reports/styles.css").read_text(encoding="utf-8")
+    found = {
+        name: ends for name, *ends in re.findall(r"\.of-(\w+) \{\s+--algorithm: light-dark\((\S+), (\S+)\)", style)
+    }
+    assert found == {cc: [own.colour, lighten(own.colour)] for cc, own in STYLES.items()}
+    parts = [int(part) for part in re.findall(r"var\(--algorithm\) (\d+)%", style)]
+    assert len(parts) == 3
+    for ends in found.values():
+        hue, ground = ([int(colour[at : at + 2], 16) for at in (1, 3, 5)] for colour in (ends[place], paper))
+        for part in parts:
+            mixed = [round((part * one + (100 - part) * other) / 100) for one, other in zip(hue, ground, strict=True)]
+            assert find_contrast("#" + "".join(f"{channel:02x}" for channel in mixed), ink) >= 4.5
 
 
 def test_a_question_is_a_row_and_a_column() -> None:
@@ -85,20 +125,20 @@ def test_each_comparison_is_a_field_that_leads_to_its_runs() -> None:
     shown = render_condition_map(asked, {"table_2": "Table II"}, rows_at_most=3)
     assert read_rows(shown[: shown.index("#map-retransmit-ratio")]) == [
         ["Table II", "RTT &#60; 30 ms", "RTT ≥ 30 ms"],
-        ["no loss", "≈ 1.02n 5; mean ratio 1.50", "2.50 2.10–2.97n 5; mean ratio 1.50"],
-        ["1 % loss", "not tested", "no ratio&nbsp;?n 5; mean ratio 1.50"],
+        ["no loss", "≈ 1.02mean ratio 1.50", "2.50 2.10–2.97mean ratio 1.50"],
+        ["1 % loss", "not tested", "no ratio&nbsp;?mean ratio 1.50"],
     ]
-    assert '<td class="number shade-first-2"><a href="cells_comparisons.html#cell-2"' in shown
+    assert '<td class="number shade-2 of-bbr"><a href="cells_comparisons.html#cell-2"' in shown
     assert "<strong>2&#46;50</strong>" in shown
     assert "<small>2&#46;10–2&#46;97</small>" in shown
     assert "BBR faster" in shown
     # The fourth has no page of its runs.
     assert "#cell-4" not in shown
     assert (
-        '<td class="number shade-second-3 undecided">0&#46;200&nbsp;?<br>'
-        "<small>n 5; <br>mean ratio 1&#46;50</small></td>" in shown
+        '<td class="number shade-3 of-cubic undecided">0&#46;200&nbsp;?<br>'
+        "<small>mean ratio 1&#46;50</small></td>" in shown
     )
-    assert "≈: the two are equal within ±5 &#37;. ? and stripes: undecided. Below:" in shown
+    assert '±5 &#37;. ?[ and stripes]{.content-visible when-format="html"}: undecided. Below, where' in shown
 
 
 def test_the_page_says_why_a_field_is_open_whose_interval_excludes_one() -> None:

@@ -4,14 +4,19 @@ Rows are conditions, columns round-trip times. It is a table of HTML, so that ea
 """
 
 import math
-from collections.abc import Iterator, Mapping
+from collections import Counter
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from itertools import chain, groupby
 from operator import itemgetter
+from types import MappingProxyType
 from typing import Any, Final
 
 import polars as pl
 
-from ccreport.core.text import make_label
+from ccreport.core.text import count_things, make_label
+from ccreport.figures.kit.series_styles import style_series
+from ccreport.figures.kit.theme import STYLES
 from ccreport.report.first_page.rtts import BUCKET, NO_RTTS, name_rtts
 from ccreport.report.markup.blocks import Html, text
 from ccreport.report.markup.escape import escape_text, fence_html
@@ -22,9 +27,13 @@ from ccreport.summarise.statistics.comparisons import UNDECIDED
 
 # Ratios at which the next shade begins: differences of 5 %, 50 % and a factor of 3.
 SHADES: Final = (1.05, 1.5, 3.0)
+# A ratio of arithmetic means within this factor of the large number says the same as that.
+SAME: Final = 1.05
 # The part of a question that names a column, "RTT < 30 ms", and the column of questions without one.
 COLUMN: Final = "RTT "
 ONLY_COLUMN: Final = "Ratio"
+# Paper has none of them.
+STRIPES: Final = '[ and stripes]{.content-visible when-format="html"}'
 NOT_TESTED: Final = Html('<td class="none">not tested</td>')
 TITLES: Final = {
     "goodput": "Goodput",
@@ -34,32 +43,73 @@ TITLES: Final = {
 }
 
 
+@dataclass(frozen=True)
+class Look:
+    """How the fields of a map look: the colour of each algorithm, and of how many runs of each no field says so."""
+
+    colours: Mapping[str, str]
+    usual_runs: tuple[int, int]
+    rows_at_most: int
+
+
+def choose_colours(
+    names: Collection[str], members: Mapping[str, Sequence[str]], held: Collection[str]
+) -> dict[str, str]:
+    """Return the algorithm of the kernel whose colour an algorithm of comparisons has, as in figures.
+
+    `members` are the kernel's algorithms that go by the name of a group, of which the archive has those in `held`.
+    """
+    first = {name: next((cc for cc in members.get(name, ()) if cc in held), "") for name in names}
+    others = style_series(sorted(name for name, cc in first.items() if cc not in STYLES))
+    return {name: cc if cc in STYLES else others[name] for name, cc in first.items()}
+
+
 def render_condition_map(
-    asked: pl.DataFrame, titles: Mapping[str, str], rows_at_most: int, rtts: pl.DataFrame = NO_RTTS
+    asked: pl.DataFrame,
+    titles: Mapping[str, str],
+    rows_at_most: int,
+    rtts: pl.DataFrame = NO_RTTS,
+    *,
+    members: Mapping[str, Sequence[str]] = MappingProxyType({}),
+    held: Collection[str] = (),
 ) -> str:
     """Return a map for each measure of the table `comparisons`; nothing where it has no row.
 
     `titles` are those of the evaluation's tables, `rtts` is as `read_rtts` returns it. Of the comparisons, numbered
-    from 1 as in the table's CSV file, only the first `rows_at_most` have a page of their runs.
+    from 1 as in the table's CSV file, only the first `rows_at_most` have a page of their runs. `members` and `held` are
+    as `choose_colours` takes them.
     """
+    if asked.is_empty():
+        return ""
+    colours = choose_colours({*asked["first_algorithm"], *asked["second_algorithm"]}, members, held)
     rows = list(asked.with_row_index("number", 1).iter_rows(named=True))
     measures = dict.fromkeys(row["measure"] for row in rows)
     by_measure = {measure: [row for row in rows if row["measure"] == measure] for measure in measures}
-    parts = (_render_measure(measure, own, titles, rows_at_most, rtts) for measure, own in by_measure.items())
+    parts = (
+        _render_measure(measure, own, titles, Look(colours, find_usual_runs(own), rows_at_most), rtts)
+        for measure, own in by_measure.items()
+    )
     return "\n".join(chain.from_iterable(parts))
 
 
-def choose_shade(ratio: float | None) -> str:
-    """Return the class of a field: how far and to which side a ratio is from 1; none for no ratio."""
+def choose_shade(row: Mapping[str, Any], colours: Mapping[str, str]) -> str:
+    """Return the classes of a field: how far its ratio is from 1, and who has more; none for no ratio."""
+    ratio = row["effect_mean_ratio"]
     if ratio is None or not ratio > 0 or math.isinf(ratio):
         return ""
-    distance = max(ratio, 1 / ratio)
-    step = sum(distance >= shade for shade in SHADES)
-    return f"shade-{'first' if ratio > 1 else 'second'}-{step}" if step else "shade-equal"
+    step = sum(max(ratio, 1 / ratio) >= shade for shade in SHADES)
+    more = row["first_algorithm"] if ratio > 1 else row["second_algorithm"]
+    return f"shade-{step} of-{colours[more]}" if step else "shade-equal"
+
+
+def find_usual_runs(rows: Sequence[Mapping[str, Any]]) -> tuple[int, int]:
+    """Return how many runs of both algorithms most fields have; of several the first."""
+    counts = Counter((row["first_runs_count"], row["second_runs_count"]) for row in rows)
+    return counts.most_common(1)[0][0]
 
 
 def _render_measure(
-    measure: str, rows: list[dict[str, Any]], titles: Mapping[str, str], rows_at_most: int, rtts: pl.DataFrame
+    measure: str, rows: list[dict[str, Any]], titles: Mapping[str, str], look: Look, rtts: pl.DataFrame
 ) -> Iterator[str]:
     title = next((shown for start, shown in TITLES.items() if measure.startswith(start)), measure)
     pairs = dict.fromkeys((row["first_algorithm"], row["second_algorithm"]) for row in rows)
@@ -67,17 +117,27 @@ def _render_measure(
     yield f"## {escape_text(title)} {{#{make_label('map', measure)}}}\n"
     yield (
         f"Ratio of the geometric means of {escape_text(of_pairs)}, with its 95 &#37; interval. Bold: one is "
-        f"significantly ahead. ≈: the two are {escape_text(_name_equality(rows))}. ? and stripes: undecided. Below: "
-        f"runs of each algorithm (n), and the ratio of the arithmetic means.{_explain_correction(rows)}\n"
+        f"significantly ahead. ≈: the two are {escape_text(_name_equality(rows))}. ?{STRIPES}: undecided. Below, where "
+        f"it is more than 5 &#37; from the large number: the ratio of the arithmetic means. {_say_usual_runs(look)}"
+        f"{_explain_correction(rows)}\n"
     )
     maps = "\n".join(
-        fence_html(
-            _render_map(list(own), titles.get(table, "") if table != COMPARISONS else "", title, rows_at_most, rtts)
-        )
+        fence_html(_render_map(list(own), titles.get(table, "") if table != COMPARISONS else "", title, look, rtts))
         for table, own in groupby(rows, itemgetter("table_name"))
     )
     # Each table is a block of its own, as the PDF takes them.
     yield f"::: {{.maps}}\n\n{maps}\n\n:::\n"
+
+
+def _say_usual_runs(look: Look) -> str:
+    """Return how many runs a field is of that does not say so."""
+    if look.usual_runs[0] == look.usual_runs[1]:
+        return f"Each field is of {count_things(look.usual_runs[0], 'run')} of each algorithm where it has no other n."
+    return f"Each field is of {_join_counts(look.usual_runs)} runs of the two algorithms where it has no other n."
+
+
+def _join_counts(counts: Sequence[int]) -> str:
+    return ", ".join(map(str, dict.fromkeys(counts)))
 
 
 def _explain_correction(rows: list[dict[str, Any]]) -> str:
@@ -105,13 +165,13 @@ def _name_equality(rows: list[dict[str, Any]]) -> str:
     return next(equal, "equal")
 
 
-def _render_map(rows: list[dict[str, Any]], heading: str, measure: str, rows_at_most: int, rtts: pl.DataFrame) -> str:
+def _render_map(rows: list[dict[str, Any]], heading: str, measure: str, look: Look, rtts: pl.DataFrame) -> str:
     """Return the map of the questions about one table."""
     columns = list(dict.fromkeys(split_question(row["question"])[1] for row in rows))
     # "Table II": the rest of its title is about what it shows itself.
     names = (text(heading.partition(":")[0] or "Condition"), *(_head_column(column, rows, rtts) for column in columns))
     head = "".join(f'<th scope="col">{name}</th>' for name in names)
-    body = "\n".join(_render_rows(rows, columns, rows_at_most))
+    body = "\n".join(_render_rows(rows, columns, look))
     label = f"{measure} by condition" + (f": {heading}" if heading else "")
     return (
         f'<div class="table-scroll" role="region" aria-label="{text(label)}" tabindex="0">\n'
@@ -135,31 +195,29 @@ def split_question(question: str) -> tuple[str, str]:
     return ", ".join(part for part in parts if part != column), column
 
 
-def _render_rows(rows: list[dict[str, Any]], columns: list[str], rows_at_most: int) -> Iterator[str]:
+def _render_rows(rows: list[dict[str, Any]], columns: list[str], look: Look) -> Iterator[str]:
     fields: dict[tuple[str, str, str], dict[str, dict[str, Any]]] = {}
     for row in rows:
         label, column = split_question(row["question"])
         fields.setdefault((label, row["first_algorithm"], row["second_algorithm"]), {})[column] = row
     for (label, *_), of_columns in fields.items():
-        shown = "".join(_render_field(of_columns.get(column), rows_at_most) for column in columns)
+        shown = "".join(_render_field(of_columns.get(column), look) for column in columns)
         yield f'<tr><th scope="row">{text(label)}</th>{shown}</tr>'
 
 
-def _count_runs(row: Mapping[str, Any]) -> str:
-    """Return the runs of each algorithm, `n 5`, or `n 5, 4` where they differ."""
-    return f"n {', '.join(dict.fromkeys(str(row[f'{which}_runs_count']) for which in ('first', 'second')))}"
+def _list_details(row: Mapping[str, Any], look: Look) -> list[str]:
+    """Return what a field says below its number: the ratio of the arithmetic means and its runs, if these differ."""
+    ratio, first, second = row["effect_mean_ratio"], row["first_mean"], row["second_mean"]
+    means = first / second if first and second else None
+    is_same = means is not None and ratio and max(means / ratio, ratio / means) <= SAME
+    counts = (row["first_runs_count"], row["second_runs_count"])
+    return [
+        *([f"mean ratio {show_plain(means)}"] if means is not None and not is_same else []),
+        *([f"n {_join_counts(counts)}"] if counts != look.usual_runs else []),
+    ]
 
 
-def _compare_means(row: Mapping[str, Any]) -> str:
-    """Return the ratio of the arithmetic means, that of the reproduction page, behind a mark and on its own line.
-
-    The mark keeps it apart where a phone, or a screen reader, leaves out the break; without a ratio it is empty.
-    """
-    first, second = row["first_mean"], row["second_mean"]
-    return f"; <br>{text(f'mean ratio {show_plain(first / second)}')}" if first and second else ""
-
-
-def _render_field(row: Mapping[str, Any] | None, rows_at_most: int) -> str:
+def _render_field(row: Mapping[str, Any] | None, look: Look) -> str:
     if row is None:
         return NOT_TESTED
     ratio, low, high = (row[f"effect_{name}_ratio"] for name in ("mean", "low", "high"))
@@ -173,9 +231,10 @@ def _render_field(row: Mapping[str, Any] | None, rows_at_most: int) -> str:
         shown = Html(f"≈ {shown}")
     if low is not None and high is not None and math.isfinite(high):
         shown = Html(f"{shown} <small>{text(f'{show_plain(low)}–{show_plain(high)}')}</small>")
-    shown = Html(f"{shown}<br><small>{text(_count_runs(row))}{_compare_means(row)}</small>")
-    kind = f"number {choose_shade(ratio)}" + (" undecided" if row["verdict"] == UNDECIDED else "")
-    if row["number"] <= rows_at_most:
+    if details := _list_details(row, look):
+        shown = Html(f"{shown}<br><small>{text(', '.join(details))}</small>")
+    kind = f"number {choose_shade(row, look.colours)}" + (" undecided" if row["verdict"] == UNDECIDED else "")
+    if row["number"] <= look.rows_at_most:
         told = f"{row['question']}: {row['verdict']}"
         link = f'<a href="{cell_href(COMPARISONS, row["number"])}" title="{text(told)}">{shown}</a>'
         return f'<td class="{kind}">{link}</td>'

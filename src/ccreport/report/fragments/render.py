@@ -221,7 +221,9 @@ def render_fragments(
     write_fragment(fragments, "assumptions_report.md", "The supplement lists them.\n")
     write_fragment(fragments, "provenance.md", render_provenance(facts, config, evaluation))
     rows_at_most = declared["tables"].get(COMPARISONS, {}).get("rows_at_most", 0)
-    write_fragment(fragments, "condition_map.md", render_condition_map(named_questions, titles, rows_at_most, rtts))
+    members, ran = ({name: own["members"] for name, own in declared["algorithms"].items()}, {*flows["cc"].drop_nulls()})
+    of_conditions = render_condition_map(named_questions, titles, rows_at_most, rtts, members=members, held=ran)
+    write_fragment(fragments, "condition_map.md", of_conditions)
     for cell in sorted(reasons.keys() - (cells := set(named_cells["cell"]))):
         print(f"warning: explanations of {evaluation.stem}: reproduction.pairs: no cell `{cell}`{guess(cell, cells)}")
     for name, has_cells in (("reproduction", True), ("reproduction_report", False)):
