@@ -458,11 +458,14 @@ def test_verdicts_differ_in_shape_as_well_as_colour():
 def test_own_marks_and_intervals_are_below_those_of_the_paper_and_within_their_row(layout: Any):
     chart = draw_forest(make_pairs(AHEAD), TITLES, BOTH, layout).chart.to_dict(validate=False)
     published, own = (layer["mark"] for layer in list_marks(chart, "point"))
-    # Less than two radii of 4.5 to 4.9 px apart: each covers a sliver of the other.
-    assert (published["yOffset"], own["yOffset"]) == (-4, 4)
-    radius = math.sqrt(own["size"] / math.pi)
-    assert layout.mark + 4 + radius <= layout.row
-    assert [layer["mark"]["yOffset"] for layer in list_marks(chart, "rule")[1:]] == [4, 4]
+    # Own marks are the larger ones, and their circles of 5.5 px hide less than half of the paper's ring of 3.1 px.
+    radius, ring = (math.sqrt(mark["size"] / math.pi) for mark in (own, published))
+    assert radius > 1.5 * ring
+    assert own["yOffset"] - radius - published["yOffset"] > 0
+    # Lines of intervals are below the marks, within the row.
+    offsets = {layer["mark"]["yOffset"] for layer in list_marks(chart, "rule")[1:]}
+    assert min(offsets) - 1.5 >= own["yOffset"] + radius - 0.5
+    assert layout.mark + max(offsets) + 1.5 <= layout.row
 
 
 def test_the_numbers_of_the_axis_are_above_the_plot_too():

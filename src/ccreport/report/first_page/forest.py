@@ -20,6 +20,10 @@ from ccreport.report.first_page.forest_frame import (
     BAND,
     BAND_PX,
     LOOKS,
+    OWN_OFFSET_PX,
+    OWN_SIZE,
+    PAPER_OFFSET_PX,
+    PAPER_SIZE,
     Layout,
     draw_legend,
     draw_stripes,
@@ -31,10 +35,8 @@ from ccreport.report.first_page.rtts import BUCKET, NO_RTTS, name_rtts
 # The scale reaches this far beyond the outermost ratio; intervals may go on.
 MARGIN: Final = 2.5
 TICKS: Final = (0.001, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 20, 50, 100, 200, 500, 1000)
-# Of marks in px², and how far the paper's are above the middle of the row, and own ones below: neither hides the other.
-PAPER_SIZE: Final = 75
-OWN_SIZE: Final = 65
-OFFSET_PX: Final = 4.0
+# Of the lines of intervals below the middle of the row, where no mark hides them.
+INTERVAL_OFFSET_PX: Final = 7.5
 HEADING_PX: Final = 26
 # Of the line below a table's name.
 NOTE_PX: Final = 16
@@ -150,9 +152,9 @@ def _draw_intervals(rows: pl.DataFrame, x: alt.X, y: alt.Y) -> list[alt.Chart]:
         alt.Chart(
             rows.drop_nulls(low).select("y", "verdict", ratio=pl.col(low).round(6), ratio_high=pl.col(high).round(6))
         )
-        .mark_rule(strokeWidth=width, clip=True, yOffset=OFFSET_PX)
+        .mark_rule(strokeWidth=width, clip=True, yOffset=INTERVAL_OFFSET_PX)
         .encode(x=x, x2="ratio_high", y=y, color=_colour())
-        for low, high, width in (("predicted_low", "predicted_high", 1), ("low", "high", 3.5))
+        for low, high, width in (("predicted_low", "predicted_high", 1), ("low", "high", 3))
     ]
 
 
@@ -171,11 +173,11 @@ def _draw_dots(rows: pl.DataFrame, x: alt.X, y: alt.Y) -> list[alt.Chart]:
             fill="white",
             opacity=1,
             strokeWidth=1.4,
-            yOffset=-OFFSET_PX,
+            yOffset=PAPER_OFFSET_PX,
         )
         .encode(x=x, y=y),
         alt.Chart(own)
-        .mark_point(size=OWN_SIZE, opacity=1, stroke="white", strokeWidth=1, yOffset=OFFSET_PX)
+        .mark_point(size=OWN_SIZE, opacity=1, stroke="white", strokeWidth=1, yOffset=OWN_OFFSET_PX)
         .encode(x=x, y=y, fill=_colour("fill"), shape=shapes),
     ]
 
@@ -209,12 +211,12 @@ def _caption(algorithms: Sequence[str], doubted_count: int, *, has_notes: bool) 
     doubted = f" Not drawn: {count_things(doubted_count, 'pair')} suspect in the paper." if doubted_count else ""
     return (
         f"Ratio of the mean rates of {algorithms[0]} and {algorithms[1]} in each pair of published cells: open dots "
-        "are the paper’s, filled ones below them this archive’s, with their 95 % interval. Thin line: 95 % prediction "
-        "interval for a repeat of the same size. A pair is reproduced if the same algorithm is ahead in both and the "
-        f"ratios clearly differ by less than a factor of {PAIR_FACTOR:g}, or if the rates are equal in both. It is not "
-        "reproduced if the other algorithm is ahead, if the ratios clearly differ by more, or if the rates are equal "
-        "in one and clearly unequal in the other. Both: flows of both algorithms share the path at the same time; "
-        f"alone: flows of one algorithm only.{noted}{doubted}"
+        "are the paper’s, filled ones below them this archive’s, and below these its 95 % interval. Thin line: 95 % "
+        "prediction interval for a repeat of the same size. A pair is reproduced if the same algorithm is ahead in "
+        f"both and the ratios clearly differ by less than a factor of {PAIR_FACTOR:g}, or if the rates are equal in "
+        "both. It is not reproduced if the other algorithm is ahead, if the ratios clearly differ by more, or if the "
+        "rates are equal in one and clearly unequal in the other. Both: flows of both algorithms share the path at the "
+        f"same time; alone: flows of one algorithm only.{noted}{doubted}"
     )
 
 

@@ -21,6 +21,11 @@ LOOKS: Final = {
 }
 BAND: Final = "#c9d4e1"
 BAND_PX: Final = 16.0
+# Of marks in px², and how far they are below the middle of the row: own ones are larger, and neither hides the other.
+PAPER_SIZE: Final = 30
+OWN_SIZE: Final = 95
+PAPER_OFFSET_PX: Final = -6.0
+OWN_OFFSET_PX: Final = 0.5
 NAME_STRIP_PX: Final = 16.0
 LEGEND_ROW_PX: Final = 20
 # Of ticks and directions above the plot.
@@ -93,7 +98,7 @@ def draw_legend(layout: Layout) -> list[alt.Chart]:
     """Return the legend above the plot: dots, intervals and the band, as many in a line as there is room for."""
     dots = {"the paper": (theme.INK, "circle"), **LOOKS}
     bars = {
-        "95 % interval": (theme.INK, 3.5),
+        "95 % interval": (theme.INK, 3.0),
         "95 % prediction interval for a repeat": (theme.INK, 1.0),
         f"within a factor of {PAIR_FACTOR:g} of the paper": (BAND, BAND_PX),
     }
@@ -121,7 +126,8 @@ def draw_legend(layout: Layout) -> list[alt.Chart]:
 
 def _draw_dot(left: float, y_px: float, colour: str, shape: str, *, is_filled: bool) -> alt.Chart:
     fill = colour if is_filled else "white"
-    mark = alt.Chart(NO_DATA).mark_point(shape=shape, size=60, color=colour, fill=fill, opacity=1)
+    size = OWN_SIZE if is_filled else PAPER_SIZE
+    mark = alt.Chart(NO_DATA).mark_point(shape=shape, size=size, color=colour, fill=fill, opacity=1)
     chart: alt.Chart = mark.encode(x=at_x(left + 6), y=at_y(y_px))
     return chart
 

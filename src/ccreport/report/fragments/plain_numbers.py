@@ -1,6 +1,5 @@
 """Numbers as HTML, rounded to significant digits, and what they say of a difference."""
 
-from ccreport.compare.verdicts import PAIR_FACTOR
 from ccreport.report.markup.blocks import Html, text
 from ccreport.summarise.grids.plain_numbers import show_plain
 
@@ -10,11 +9,14 @@ def show_figures(value: float | None) -> Html:
     return text(None if value is None else show_plain(value))
 
 
-def describe_deviation(ratio: float) -> str:
-    """Return how far a ratio is from 1: in per cent, from a factor of 2 on as that factor."""
-    if ratio > 0 and max(ratio, 1 / ratio) >= PAIR_FACTOR:
-        return f"{'higher' if ratio > 1 else 'lower'} by a factor of {show_plain(max(ratio, 1 / ratio), 2)}"
-    return f"differs by {show_plain(abs(ratio - 1) * 100, 2)} %"
+def show_deviation(ratio: float | None, low: float | None, high: float | None) -> Html:
+    """Return how far a ratio is from 1 in per cent, and below it the ratio with its interval."""
+    if ratio is None:
+        return text(None)
+    sign = "+" if ratio > 1 else ""
+    return Html(
+        f"{text(f'{sign}{show_plain(100 * (ratio - 1), 2)} %')}<br><small>{show_ratio(ratio, low, high)}</small>"
+    )
 
 
 def show_ratio(value: float | None, low: float | None, high: float | None) -> Html:

@@ -7,23 +7,46 @@ from typing import Any, Final
 import polars as pl
 
 from ccreport.compare.pairs import SUSPECT
-from ccreport.compare.verdicts import INCONSISTENT, UNDECIDED
+from ccreport.compare.verdicts import CONSISTENT, INCONSISTENT, UNDECIDED
 from ccreport.core.text import make_label
+from ccreport.report.markup.blocks import Html, text
 from ccreport.report.markup.escape import escape_text, fence_html
-from ccreport.summarise.grids.grid import MISSING, Cell, Grid, count_decimals, format_number, rate_unit
+from ccreport.summarise.grids.grid import (
+    MISSING,
+    Cell,
+    Grid,
+    count_decimals,
+    format_number,
+    format_size,
+    rate_unit,
+)
 from ccreport.summarise.grids.headings import format_name, write_heading
 from ccreport.summarise.grids.html import format_html
+from ccreport.summarise.grids.plain_numbers import show_plain
 
-# Inconsistent cells that are less apart are called close.
+# Of inconsistent cells the page says whether they are less apart than this.
 NEAR: Final = 0.05
+# What pages call the verdicts on a cell: how far two rates are apart, and whether their intervals can tell.
+WITHIN: Final = "same within the intervals"
+NEARLY: Final = f"differs by less than {100 * NEAR:g} %"
+APART: Final = "differs"
 ROW_KEYS: Final = ("test_group", "sender_speed", "path_class", "buffer_bytes", "sharing", "flows_count")
 COLUMN_KEYS: Final = ("rtt_bucket", "algorithm")
-# What stands behind a mean of this archive, and what that says; a consistent cell has nothing.
+# What stands behind a mean of this archive, and what that says; one that is the same within the intervals has nothing.
 SIGNS: Final = {
-    "≈": f"≈ close, less than {100 * NEAR:g} % apart",
-    "≠": "≠ inconsistent",
+    "≈": f"≈ {NEARLY}",
+    "≠": f"≠ {APART} by more",
     "?": "? undecided",
     "!": "! looks wrong in the publication",
+}
+
+# What cells are matched by, and where it stands.
+SCALES: Final = {
+    "bdp": "buffer in bandwidth-delay products",
+    "loss_window": (
+        "p · BDP² (the loss p as a fraction and the bandwidth-delay product in segments), which sets the window that "
+        "CUBIC can keep under that loss"
+    ),
 }
 
 
@@ -53,12 +76,25 @@ def render_published_beside(own: pl.DataFrame, table: str, title: str, other_nam
         headings=headings * len(columns),
         is_number=[True, True, True, True, False] * len(columns),
         cells=cells,
-        notes=[f"{'; '.join([*signs, 'no sign: consistent'])}."] if signs else [],
+        notes=[f"{'; '.join([*signs, f'no sign: {WITHIN}'])}."] if signs else [],
         caption=f"Means in {unit}; CV in %",
     )
     label = escape_text(f"{title}, beside each other")
     region = f'<div class="table-scroll beside" role="region" aria-label="{label}" tabindex="0">'
     return fence_html(f"{region}\n{format_html(grid)}\n</div>")
+
+
+def show_cell(row: Mapping[str, Any]) -> Html:
+    """Return the cell, and below it the quantity that acts in it there and here, with the name of the cell here."""
+    there = next(((scale, value) for scale in SCALES if (value := row[f"expected_{scale}_ratio"]) is not None), None)
+    if there is None:
+        return text(row["cell"])
+    scale, number_there = there
+    number_here = row[f"matched_{scale}_ratio"]
+    size, group = row["matched_buffer_bytes"], row["matched_test_group"]
+    own = "" if number_here is None else f", here {show_plain(number_here)} ({format_size(size) if size else group})"
+    named = {"bdp": f"{show_plain(number_there)} BDP", "loss_window": f"p · BDP² {show_plain(number_there)}"}[scale]
+    return Html(f"{text(row['cell'])}<br><small>{text(f'{named}{own}')}</small>")
 
 
 def _choose_keys(own: pl.DataFrame) -> tuple[list[str], list[str]]:
@@ -69,8 +105,15 @@ def _choose_keys(own: pl.DataFrame) -> tuple[list[str], list[str]]:
     return ["cell"], ["algorithm"]
 
 
+def name_verdict(row: Mapping[str, Any]) -> str:
+    """Return what pages call the verdict on a cell."""
+    if is_close(row):
+        return NEARLY
+    return {CONSISTENT: WITHIN, INCONSISTENT: APART}.get(row["cell_verdict"], row["cell_verdict"])
+
+
 def is_close(row: Mapping[str, Any]) -> bool:
-    """Tell whether a cell is called close: inconsistent, but the two rates are less than `NEAR` apart."""
+    """Tell whether the rates of an inconsistent cell are less than `NEAR` apart."""
     ratio = row["value_ratio"]
     return row["cell_verdict"] == INCONSISTENT and ratio is not None and abs(ratio - 1) < NEAR
 

@@ -1,5 +1,6 @@
 """Reproduction page: how many published cells this archive reproduces, and each of them beside its own."""
 
+from collections import Counter
 from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Any, Final
@@ -8,17 +9,20 @@ import polars as pl
 
 from ccreport.compare.pairs import SUSPECT, explain_pair
 from ccreport.compare.reproduction import COMPARED, MISSING
-from ccreport.compare.verdicts import (
-    CONSISTENT,
-    INCONSISTENT,
-    NOT_REPRODUCED,
-    REPRODUCED,
-    UNDECIDED,
-)
+from ccreport.compare.verdicts import NOT_REPRODUCED, REPRODUCED, UNDECIDED
 from ccreport.core.text import make_label
 from ccreport.report.fragments.failed_pairs import name_table, render_failed_pairs
-from ccreport.report.fragments.plain_numbers import describe_deviation, show_ratio
-from ccreport.report.fragments.published_beside import NEAR, is_close, render_published_beside
+from ccreport.report.fragments.plain_numbers import show_deviation, show_ratio
+from ccreport.report.fragments.published_beside import (
+    APART,
+    NEAR,
+    NEARLY,
+    SCALES,
+    WITHIN,
+    name_verdict,
+    render_published_beside,
+    show_cell,
+)
 from ccreport.report.markup.blocks import (
     Html,
     close_fold,
@@ -30,10 +34,9 @@ from ccreport.report.markup.blocks import (
     text,
 )
 from ccreport.report.markup.escape import escape_text
-from ccreport.summarise.grids.grid import format_number, format_size, rate_unit
+from ccreport.summarise.grids.grid import format_number, rate_unit
 from ccreport.summarise.grids.plain_numbers import show_plain
 
-CLOSE: Final = "close"
 SECTIONS: Final = {"paper": "The paper", "archive": "Another archive"}
 OTHERS: Final = {"paper": "Paper", "archive": "Other"}
 SUMMARY_HEADER: Final = (
@@ -42,14 +45,6 @@ SUMMARY_HEADER: Final = (
 )
 BASES: Final = {"goodput": "the receiver’s rates (goodput)", "throughput": "the sender’s rates (throughput)"}
 BLANK: Final = Html("")
-# What cells are matched by, and where it stands.
-SCALES: Final = {
-    "bdp": "buffer in bandwidth-delay products",
-    "loss_window": (
-        "p · BDP² (the loss p as a fraction and the bandwidth-delay product in segments), which sets the window that "
-        "CUBIC can keep under that loss"
-    ),
-}
 MATCHES: Final = {
     "name": "Cells are matched by name.",
     "dimensionless": (
@@ -131,12 +126,10 @@ def render_reproduction(
 def _summarise(own: pl.DataFrame, doubts: Mapping[str, str]) -> str:
     counts = count_pairs(own)
     cells = own.filter(pl.col("cell_state") == COMPARED).drop_nulls("cell_verdict")
-    consistent, inconsistent = (cells.filter(cell_verdict=verdict) for verdict in (CONSISTENT, INCONSISTENT))
-    others = cells.height - consistent.height - inconsistent.height
-    near = inconsistent.filter((pl.col("value_ratio") - 1).abs() < NEAR).height
-    close = f", {near} {CLOSE} (less than {100 * NEAR:g} % apart)" if near else ""
-    by_verdict = f"{consistent.height} are consistent{close} and {inconsistent.height - near} inconsistent"
-    by_verdict += f"; {others} are undecided" if others else ""
+    named = Counter(map(name_verdict, cells.iter_rows(named=True)))
+    apart = f"{named[NEARLY]} differ by less than {100 * NEAR:g} % and {named[APART]} by more"
+    by_verdict = f"{named[WITHIN]} are the {WITHIN}, {apart if named[NEARLY] else f'{named[APART]} differ'}"
+    by_verdict += f"; {named[UNDECIDED]} are undecided" if named[UNDECIDED] else ""
     of_pairs = [
         f"**{counts['reproduced']} of {counts['compared']}** pairs of cells are reproduced.",
         f"{counts['not_reproduced']} are not, and {counts['undecided']} are undecided.",
@@ -174,19 +167,25 @@ def _render_cells(own: pl.DataFrame, table: str, titles: Mapping[str, str], algo
         "Algorithm",
         f"{other_name}, {there[1]}",
         f"Here, {here[1]}",
-        "Ratio",
+        "Difference, ratio",
         "Verdict",
         "Runs",
         f"{ratio}, {other_name.lower()} and here",
     )
-    rows = [_list_cells(row, (there[0], here[0]), algorithms[0]) for row in own.iter_rows(named=True)]
+    shown_pairs = set(own.filter(algorithm=algorithms[0])["cell"])
+    rows = [
+        _list_cells(row, (there[0], here[0]), _show_pair(row, algorithms, shown_pairs))
+        for row in own.iter_rows(named=True)
+    ]
     title = titles.get(table, table)
     shown = render_table(header, rows, title=title, numbers=(2, 3, 4, 6))
     link = f"[The table here](tables.qmd#{make_label('table', table)})"
     heading = f"## {escape_text(title)} {{#{make_label(comparison, table)}}}"
     beside = render_published_beside(own, table, title, other_name)
     below = f"Below each cell is its {SCALES[scale].partition(',')[0]}." if (scale := _find_scale(own)) else ""
-    fold = f"{open_fold('Each cell with its ratio, its interval and the runs')}\n{below}\n\n{shown}\n\n{close_fold()}"
+    fold = (
+        f"{open_fold('Each cell with its difference, ratio, interval and runs')}\n{below}\n\n{shown}\n\n{close_fold()}"
+    )
     return f"{heading}\n\n{_describe_rates(own)} {link}.\n\n{beside}\n\n{fold}"
 
 
@@ -232,45 +231,33 @@ def _name_bases(bases: list[str]) -> str:
     return " and ".join(BASES[basis] for basis in bases) or "rates of an unknown kind"
 
 
-def _list_cells(row: Mapping[str, Any], divisors: tuple[float, float], first: str) -> list[Html]:
+def _show_pair(row: Mapping[str, Any], algorithms: list[str], shown: set[str]) -> Html:
+    """Return the pair in the row of its first algorithm, of which `shown` has the cells; then nothing in the second."""
+    if row["algorithm"] == algorithms[0]:
+        return _pair(row)
+    is_second = row["algorithm"] in algorithms[:2] and row["cell"] in shown
+    return BLANK if is_second else Html(f"<strong>{judge_pair(row)}</strong>")
+
+
+def _list_cells(row: Mapping[str, Any], divisors: tuple[float, float], pair: Html) -> list[Html]:
     return [
-        _show_cell(row),
+        show_cell(row),
         text(row["algorithm"]),
         _stack(row["expected_bps"], divisors[0], row["expected_share_ratio"]),
         _stack(
             row["rate_mean_bps"], divisors[1], row["share_ratio"], (row["share_low_ratio"], row["share_high_ratio"])
         ),
-        show_ratio(row["value_ratio"], row["value_low_ratio"], row["value_high_ratio"]),
+        show_deviation(row["value_ratio"], row["value_low_ratio"], row["value_high_ratio"]),
         _show_verdict(row),
         number(row["runs_count"]),
-        _pair(row) if row["algorithm"] == first else Html(f"<strong>{judge_pair(row)}</strong>"),
+        pair,
     ]
 
 
-def _show_cell(row: Mapping[str, Any]) -> Html:
-    """Return the cell, and below it the quantity that acts in it there and here, with the name of the cell here."""
-    there = next(((scale, value) for scale in SCALES if (value := row[f"expected_{scale}_ratio"]) is not None), None)
-    if there is None:
-        return text(row["cell"])
-    scale, number_there = there
-    number_here = row[f"matched_{scale}_ratio"]
-    size, group = row["matched_buffer_bytes"], row["matched_test_group"]
-    own = "" if number_here is None else f", here {show_plain(number_here)} ({format_size(size) if size else group})"
-    unit = " BDP" if scale == "bdp" else ""
-    return Html(f"{text(row['cell'])}<br><small>{text(f'{show_plain(number_there)}{unit}{own}')}</small>")
-
-
 def _show_verdict(row: Mapping[str, Any]) -> Html:
-    """Return the verdict on a cell, with its deviation where it is inconsistent, with the runs that would tell else.
-
-    One that is inconsistent by less than `NEAR` is called close.
-    """
-    needed, verdict = row["needed_runs_count"], row["cell_verdict"]
-    below = f"{needed} runs would tell" if needed is not None else ""
-    if verdict == INCONSISTENT and row["value_ratio"] is not None:
-        below = describe_deviation(row["value_ratio"])
-        verdict = CLOSE if is_close(row) else verdict
-    return Html(text(verdict) + (f"<br><small>{text(below)}</small>" if below else ""))
+    """Return the verdict on a cell, with the runs that would tell where it is undecided."""
+    needed = row["needed_runs_count"] if row["cell_verdict"] == UNDECIDED else None
+    return Html(text(name_verdict(row)) + (f"<br><small>{needed} runs would tell</small>" if needed else ""))
 
 
 def judge_pair(row: Mapping[str, Any]) -> str:
