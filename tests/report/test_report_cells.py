@@ -86,11 +86,11 @@ def test_a_section_has_its_numbers_runs_command_and_links_to_files(tmp_path: Pat
     assert " Rate mean (Mbit/s) " in text
     assert "<dt>Rate low" not in section
     # A key has its words and unit, as in the published table.
-    assert "## Row 1: no loss" in html.unescape(page)
-    assert re.search(r"s\s+j\s+10\.0\.0\.2\s+2\s+10\s+0\s+11\.00\s+r2", text)
+    assert "\n## no loss · " in html.unescape(page)
+    assert re.search(r"10\.0\.0\.2\s+10\s+0\s+11\.00\s+j, iteration 2, session s", text)
     # Of r2 the archive has no file.
     assert '<li><a href="ledger_files.html#job-e">1/</a><br><code>j</code></li>' in section
-    assert 'href="explorer.html#run=r2"' in section
+    assert 'href="explorer.html#run=r2" title="r2"' in section
     assert "Query&#58; src&#47;ccreport&#47;sql&#47;testbed&#47;table&#95;2&#95;testbed&#46;sql</summary>" in page
     assert "GROUP BY ALL" in page
 
@@ -200,8 +200,10 @@ def test_a_long_table_has_pages_that_lead_to_each_other(tmp_path: Path, monkeypa
     cells = build(tmp_path, archive())
     first, second = ((cells / f"cells_table_2_testbed{part}.qmd").read_text() for part in ("", "-2"))
     assert [re.findall(r"\{#cell-(\d+)\}", page) for page in (first, second)] == [["1", "2"], ["3"]]
-    assert "Rows **1–2** · [3–3](cells_table_2_testbed-2.qmd)" in first
-    assert "Rows [1–2](cells_table_2_testbed.qmd) · **3–3**" in second
+    lines = r"Lines of the table from {}no loss[^\]*]*{} · from {}0\.1 % loss[^\]*]*{}"
+    linked = [rf"\]\(cells_table_2_testbed{part}\.qmd\)" for part in ("", "-2")]
+    assert re.search(lines.format(r"\*\*", r"\*\*", r"\[", linked[1]), html.unescape(first))
+    assert re.search(lines.format(r"\[", linked[0], r"\*\*", r"\*\*"), html.unescape(second))
     linked = re.findall(r'href="([^"]+)"', (tmp_path / "table_2_testbed.html").read_text())
     assert set(linked) == {f"cells_table_2_testbed{end}" for end in (".html#cell-1", ".html#cell-2", "-2.html#cell-3")}
 

@@ -6,6 +6,7 @@ first runs of each row, and says how to print what is left out.
 
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
+from textwrap import shorten
 from typing import Any, Final
 
 import polars as pl
@@ -18,7 +19,7 @@ from ccreport.core.tables import load_schema, read_table
 from ccreport.core.text import make_label
 from ccreport.figures.exhibits import CAPTURE_TABLES
 from ccreport.report.fragments.cell_rows.raw_files import ABOUT as ABOUT_FILES
-from ccreport.report.fragments.cell_rows.section import render_row
+from ccreport.report.fragments.cell_rows.section import name_line, render_row
 from ccreport.report.markup.blocks import (
     close_fold,
     markdown,
@@ -49,6 +50,8 @@ RUN_BYTES: Final = 900
 ROW_BYTES: Final = 2_000
 # At least a run's line has this, with a name of one letter.
 LINE_BYTES: Final = len('<tr><td><a href="explorer.html#run=r"><code>r</code></a></td></tr>')
+# Of the words that name a page by its first line.
+WORDS_WIDTH: Final = 60
 LEFT_OUT: Final = "There are too many runs to list all of them here. The command of each row prints them."
 
 
@@ -66,13 +69,10 @@ def trace_cells(evaluation: Path, database: Path, summaries: Path, output: Path)
         for table, declared in tables.items():
             shown = select_shown(read_table(table, [summaries / f"{table}.parquet"]), declared)
             trace = load_trace(connection, table, files)
+            firsts = _name_firsts(table, shown, declared | about)
             # A table without rows has a page as well.
             for first in range(1, max(shown.height, 1) + 1, ROWS_PER_PAGE):
-                facts = (
-                    declared
-                    | about
-                    | {"pages": _link_pages(table, shown.height, first), "rates": _find_rate_unit(shown)}
-                )
+                facts = declared | about | {"pages": _link_pages(table, firsts, first), "rates": _find_rate_unit(shown)}
                 content = render_page(trace, shown[first - 1 : first - 1 + ROWS_PER_PAGE], facts, first=first)
                 (output / f"{page_of_cells(table, first)}.qmd").write_text(content, encoding="utf-8")
 
@@ -83,15 +83,24 @@ def _find_rate_unit(summary: pl.DataFrame) -> RateUnit:
     return rate_unit(summary[means[0]]) if means else find_quantity_unit(summary)
 
 
-def _link_pages(table: str, rows_count: int, shown: int) -> str:
-    """Return links to the pages of a table, but for that whose first row is `shown`; nothing for a single page."""
-    if rows_count <= ROWS_PER_PAGE:
+def _name_firsts(table: str, shown: pl.DataFrame, declared: Mapping[str, Any]) -> dict[int, str]:
+    """Return the words of the first line of each page, by its number."""
+    named = _name_rows(shown.with_row_index("line_number", 1).gather_every(ROWS_PER_PAGE), declared)
+    return {
+        row["line_number"]: shorten(", ".join(name_line(table, row)), WORDS_WIDTH, placeholder=" …")
+        for row in named.iter_rows(named=True)
+    }
+
+
+def _link_pages(table: str, firsts: Mapping[int, str], shown: int) -> str:
+    """Return links to the pages of a table, but for that whose first line is `shown`; nothing for a single page."""
+    if len(firsts) < 2:
         return ""
-    parts = []
-    for first in range(1, rows_count + 1, ROWS_PER_PAGE):
-        rows = f"{first}–{min(first + ROWS_PER_PAGE - 1, rows_count)}"
-        parts.append(f"**{rows}**" if first == shown else f"[{rows}]({page_of_cells(table, first)}.qmd)")
-    return f"Rows {' · '.join(parts)}\n"
+    parts = [
+        f"**{escape_text(words)}**" if first == shown else f"[{escape_text(words)}]({page_of_cells(table, first)}.qmd)"
+        for first, words in firsts.items()
+    ]
+    return f"Lines of the table from {' · from '.join(parts)}\n"
 
 
 def render_page(

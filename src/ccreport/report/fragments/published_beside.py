@@ -109,7 +109,8 @@ def name_verdict(row: Mapping[str, Any]) -> str:
     """Return what pages call the verdict on a cell."""
     if is_close(row):
         return NEARLY
-    return {CONSISTENT: WITHIN, INCONSISTENT: APART}.get(row["cell_verdict"], row["cell_verdict"])
+    verdict = row["cell_verdict"]
+    return {CONSISTENT: WITHIN, INCONSISTENT: APART}.get(verdict, str(verdict))
 
 
 def is_close(row: Mapping[str, Any]) -> bool:

@@ -68,7 +68,7 @@
       row.cells[0].prepend(name);
     }
 
-    // Of a cell with a remark below: "inconsistent" alone. A verdict may have a second name, the way in which a claim fails.
+    // Of a cell with a remark below: "undecided" alone. A verdict may have a second name, the way in which a claim fails.
     const headings = findHeadings(table.tHead);
     const ofVerdict = headings.findIndex(heading => heading.textContent.trim() === "Verdict");
     const nameVerdicts = verdict => [verdict?.textContent.trim(), verdict?.dataset?.way].filter(Boolean);

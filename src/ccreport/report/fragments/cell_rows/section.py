@@ -3,8 +3,6 @@
 import shlex
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
-from itertools import repeat
-from operator import itemgetter
 from typing import Any, Final
 
 import polars as pl
@@ -44,6 +42,8 @@ FOUND: Final = (
     *("verdict", "effect_mean_ratio", "first_runs_count", "second_runs_count"),
     *("first_mean", "second_mean", "difference_mean"),
 )
+# What names a run to a reader.
+NAMING: Final = ("job", "iteration", "session")
 # More suspect runs are only counted.
 SUSPECTS_AT_MOST: Final = 5
 
@@ -64,10 +64,8 @@ def render_row(
     `declared` is as `render_page` has it, `suspects` are the runs that the row would have if they were not suspect. Of
     many runs the first `runs_at_most` are listed.
     """
-    key = load_schema(trace.table).key
-    # Identifiers that only machines read would fill the heading.
-    names = [name_key(name, shown[name]) for name in key if not name.endswith("_id")]
-    parts = [f"## Row {number}: {escape_text(' · '.join(names))} {{#cell-{number}}}\n"]
+    key, line = load_schema(trace.table).key, " · ".join(name_line(trace.table, shown))
+    parts = [f"## {escape_text(line)} {{#cell-{number}}}\n"]
     rates = declared.get("rates", MEGABITS)
     numbers = {name: value for name, value in shown.items() if name not in key}
     parts += _render_findings(numbers, rates) if trace.table == COMPARISONS else [render_numbers(numbers, rates)]
@@ -78,13 +76,18 @@ def render_row(
     # Closed, so that a page of many rows can be read.
     first = listed["run_id"].n_unique()
     parts.append(open_fold(f"Made of {counted}" if whole else f"The first {first:,} of {counted}"))
-    parts.append(_render_runs(trace, listed, number, find_quantity(row), rates))
+    parts.append(_render_runs(trace, listed, line, find_quantity(row), rates))
     parts += render_raw_files(listed, trace.files)
     # A path in it may hold a line break, which is written as \\n on its one line.
     command = write_command(trace.table, row, declared).replace("\n", "\\n")
     parts.append(fence_html("<p>Computed again by this command:</p>"))
-    parts.append(render_quotation(command, f"Command of row {number}"))
+    parts.append(render_quotation(command, f"Command of {line}"))
     return [*parts, close_fold()]
+
+
+def name_line(table: str, shown: Mapping[str, Any]) -> list[str]:
+    """Return the words that name a line of a table, but for identifiers that only machines read."""
+    return [name_key(name, shown[name]) for name in load_schema(table).key if not name.endswith("_id")]
 
 
 def render_numbers(numbers: Mapping[str, Any], rates: RateUnit = MEGABITS) -> str:
@@ -118,20 +121,35 @@ def _render_suspects(suspects: Sequence[SuspectRun]) -> list[str]:
     return [fence_html(f"<p>{link} of the same conditions {are} left out: {'; '.join([*listed, *more])}.</p>")]
 
 
-def _render_runs(trace: Trace, runs: pl.DataFrame, number: int, quantity: str, rates: RateUnit) -> str:
-    """Return the table of a row's runs, in which what all have is said once; `quantity` is what `value` is of."""
-    columns, schema = trace.shown, runs.schema
+def _render_runs(trace: Trace, runs: pl.DataFrame, line: str, quantity: str, rates: RateUnit) -> str:
+    """Return the table of a line's runs, in which what all have is said once; `quantity` is what `value` is of."""
+    schema = runs.schema
+    # What names a run is in its link.
+    naming = [name for name in NAMING if name in trace.shown]
+    columns = [name for name in trace.shown if name not in naming]
     # By places: a frame of other columns for each row of a table takes longer than its lines.
-    shown = itemgetter(*map(runs.get_column_index, columns))
+    places = [runs.get_column_index(name) for name in columns]
+    words = [runs.get_column_index(name) for name in naming]
     run, result = map(runs.get_column_index, ("run_id", "result_path"))
     names = [quantity if name == VALUE else name for name in columns]
     rows = [
-        [*map(_show, names, shown(values), repeat(rates)), _link_run(values[run], values[result])]
+        [
+            *(_show(name, values[place], rates) for name, place in zip(names, places, strict=True)),
+            _link_run(values[run], values[result], _name_run(naming, [values[word] for word in words])),
+        ]
         for values in runs.rows()
     ]
     numbers = [place for place, name in enumerate(columns) if schema[name].is_numeric()]
     header = [*(name_column(name, rates) for name in names), "Run"]
-    return render_varying(header, rows, title=f"Runs of row {number}", numbers=numbers)
+    return render_varying(header, rows, title=f"Runs of {line}", numbers=numbers)
+
+
+def _name_run(naming: Sequence[str], values: Sequence[Any]) -> str:
+    """Return a run by its job, iteration and session, as far as they are known; empty without a job."""
+    known = {name: value for name, value in zip(naming, values, strict=True) if value is not None}
+    if "job" not in known:
+        return ""
+    return ", ".join(str(value) if name == "job" else f"{name} {value}" for name, value in known.items())
 
 
 def _show(column: str, value: Any, rates: RateUnit) -> Html:
@@ -153,11 +171,11 @@ def _show_name(name: str | None) -> Html:
 
 
 @lru_cache(maxsize=2**14)
-def _link_run(run_id: str, result_path: str | None) -> Html:
-    """Return a run's name, which leads to the explorer; a row of a result file has no series to explore."""
+def _link_run(run_id: str, result_path: str | None, words: str) -> Html:
+    """Return a run's words, or its name, which leads to the explorer; a row of a result file has no series there."""
     if result_path is not None:
-        return verbatim(run_id, is_long=True)
-    return link_run(run_id)
+        return text(words) if words else verbatim(run_id, is_long=True)
+    return link_run(run_id, text(words) if words else None)
 
 
 def write_command(table: str, row: Mapping[str, Any], declared: Mapping[str, Any]) -> str:
