@@ -51,11 +51,12 @@ def test_a_field_says_only_what_differs_from_the_others() -> None:
     shown = render_condition_map(pl.DataFrame(rows), {}, rows_at_most=4)
     assert 'title="a&#58; undecided"' in shown
     assert "Ratio of the geometric means of BBR over CUBIC, with its" in shown
-    assert "Each field is of 5 runs of each algorithm where it has no other n." in shown
+    assert "The algorithms have 5 runs each in a field that gives no n." in shown
     assert "1&#46;60&nbsp;?<br><small>mean ratio 1&#46;50</small></a>" in shown
     assert "1&#46;50&nbsp;?</a>" in shown
     assert "1&#46;50&nbsp;?<br><small>n 5&#44; 4</small></a>" in shown
     assert ">both 0</a>" in shown
+    assert "More has: [BBR]{.shade-3 .of-bbr}, [CUBIC]{.shade-3 .of-cubic}" in shown
 
 
 def read_rows(shown: str) -> list[list[str]]:
@@ -138,7 +139,7 @@ def test_each_comparison_is_a_field_that_leads_to_its_runs() -> None:
         '<td class="number shade-3 of-cubic undecided">0&#46;200&nbsp;?<br>'
         "<small>mean ratio 1&#46;50</small></td>" in shown
     )
-    assert '±5 &#37;. ?[ and stripes]{.content-visible when-format="html"}: undecided. Below, where' in shown
+    assert '±5 &#37;. ?[&#160;and stripes]{.content-visible when-format="html"}: undecided. Below, where' in shown
 
 
 def test_the_page_says_why_a_field_is_open_whose_interval_excludes_one() -> None:

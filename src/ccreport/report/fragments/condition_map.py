@@ -33,7 +33,7 @@ SAME: Final = 1.05
 COLUMN: Final = "RTT "
 ONLY_COLUMN: Final = "Ratio"
 # Paper has none of them.
-STRIPES: Final = '[ and stripes]{.content-visible when-format="html"}'
+STRIPES: Final = '[&#160;and stripes]{.content-visible when-format="html"}'
 NOT_TESTED: Final = Html('<td class="none">not tested</td>')
 TITLES: Final = {
     "goodput": "Goodput",
@@ -121,6 +121,7 @@ def _render_measure(
         f"it is more than 5 &#37; from the large number: the ratio of the arithmetic means. {_say_usual_runs(look)}"
         f"{_explain_correction(rows)}\n"
     )
+    yield _explain_colours(rows, look)
     maps = "\n".join(
         fence_html(_render_map(list(own), titles.get(table, "") if table != COMPARISONS else "", title, look, rtts))
         for table, own in groupby(rows, itemgetter("table_name"))
@@ -131,9 +132,16 @@ def _render_measure(
 
 def _say_usual_runs(look: Look) -> str:
     """Return how many runs a field is of that does not say so."""
-    if look.usual_runs[0] == look.usual_runs[1]:
-        return f"Each field is of {count_things(look.usual_runs[0], 'run')} of each algorithm where it has no other n."
-    return f"Each field is of {_join_counts(look.usual_runs)} runs of the two algorithms where it has no other n."
+    first, second = look.usual_runs
+    counted = count_things(first, "run") if first == second else f"{first} and {second} runs"
+    return f"The algorithms have {counted}{' each' if first == second else ''} in a field that gives no n."
+
+
+def _explain_colours(rows: list[dict[str, Any]], look: Look) -> str:
+    """Return the colour of each algorithm, on the screen."""
+    names = dict.fromkeys(row[name] for row in rows for name in ("first_algorithm", "second_algorithm"))
+    keys = ", ".join(f"[{escape_text(name)}]{{.shade-3 .of-{look.colours[name]}}}" for name in names)
+    return f'::: {{.content-visible .map-key when-format="html"}}\n\nMore has: {keys}\n\n:::\n'
 
 
 def _join_counts(counts: Sequence[int]) -> str:
