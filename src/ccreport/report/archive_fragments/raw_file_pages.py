@@ -18,7 +18,8 @@ ABOUT: Final = """\
 Every raw file that a step read, by job and run, with its SHA-256. The lines are in the form that `sha256sum --check`
 takes in the archive's folder. Each path is that of the file in the archive, which [Provenance](provenance.qmd) names:
 below its folder or in one of its packed files, which a build unpacks into `results/archive`; a release has the archive
-as it was published. The [ledger](ledger.qmd) counts all files, also those that no step reads.
+as it was published. Among packed files, `for part in *.tar.*; do tar --list --file "$part" | grep -qF PATH && echo
+"$part"; done` names those that hold a path. The [ledger](ledger.qmd) counts all files, also those that no step reads.
 """
 
 

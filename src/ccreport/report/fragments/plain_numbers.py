@@ -14,9 +14,9 @@ def show_deviation(ratio: float | None, low: float | None, high: float | None) -
     if ratio is None:
         return text(None)
     sign = "+" if ratio > 1 else ""
-    return Html(
-        f"{text(f'{sign}{show_plain(100 * (ratio - 1), 2)} %')}<br><small>{show_ratio(ratio, low, high)}</small>"
-    )
+    interval = "" if low is None or high is None else f" ({show_plain(low)}–{show_plain(high)})"
+    below = text(f"{show_plain(ratio)}{interval}")
+    return Html(f"{text(f'{sign}{show_plain(100 * (ratio - 1), 2)} %')}<br><small>{below}</small>")
 
 
 def show_ratio(value: float | None, low: float | None, high: float | None) -> Html:
