@@ -37,7 +37,7 @@ def test_figures_keep_their_order_within_a_topic_and_a_long_topic_has_even_pages
         "f3": "of another program",
     }
     pages = list_pages(figures, kinds)
-    # 15 figures in pages of at most 7.
+    # 15 figures in pages of at most 5.
     assert [(page.name, page.title, len(page.figures)) for page in pages] == [
         ("figures_testbed", "The testbed", 1),
         ("figures_throughput", "Throughput over time, 1 of 3", 5),
@@ -45,7 +45,7 @@ def test_figures_keep_their_order_within_a_topic_and_a_long_topic_has_even_pages
         ("figures_throughput_3", "Throughput over time, 3 of 3", 5),
         ("figures_others", OTHERS[1], 1),
     ]
-    assert FIGURES_AT_MOST == 7
+    assert FIGURES_AT_MOST == 5
     shown = [figure.name for page in pages for figure in page.figures]
     assert shown == ["f2", "f1", *(f"f{number}" for number in range(4, 18)), "f3"]
 

@@ -187,10 +187,10 @@ def test_declared_and_measured_rtts_are_told_apart_and_what_nothing_says(inputs:
 def test_a_group_of_versions_says_which_of_them_it_is():
     groups = {"BBR": {"members": ["bbr2", "bbr"]}, "CUBIC": {"members": ["cubic"]}}
     assert render_groups(pl.Series(["bbr", "bbr2", "cubic"]), groups) == (
-        "In tables, and in figures of them, BBR means BBRv2 (the kernel’s `bbr2`); BBR has the kernel’s name there, "
-        "`bbr`. Other figures call each version by its own name.\n"
+        "In tables and comparisons BBR means BBRv2 (the kernel’s `bbr2`); BBR has the kernel’s name there, "
+        "`bbr`. Figures call each version by its own name.\n"
     )
-    assert "BBR means BBRv2 (the kernel’s `bbr2`). Other figures" in render_groups(pl.Series(["bbr2"]), groups)
+    assert "BBR means BBRv2 (the kernel’s `bbr2`). Figures" in render_groups(pl.Series(["bbr2"]), groups)
     # Figures call it so, too.
     assert render_groups(pl.Series(["bbr", "cubic"]), groups) == ""
     with call_algorithms({"bbr": "BBRv1"}):

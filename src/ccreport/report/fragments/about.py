@@ -36,8 +36,8 @@ def render_groups(held: pl.Series, groups: Mapping[str, Mapping[str, Any]]) -> s
         if first is not None and len(facts["members"]) > 1 and style_of(first).name != group:
             others = [cc for cc in facts["members"] if cc != first and cc in first_of]
             kept = "".join(f"; {escape_text(style_of(cc).name)} has the kernel’s name there, `{cc}`" for cc in others)
-            told = f"In tables, and in figures of them, {escape_text(group)} means {escape_text(style_of(first).name)}"
-            sentences.append(f"{told} (the kernel’s `{first}`){kept}. Other figures call each version by its own name.")
+            told = f"In tables and comparisons {escape_text(group)} means {escape_text(style_of(first).name)}"
+            sentences.append(f"{told} (the kernel’s `{first}`){kept}. Figures call each version by its own name.")
     return "\n".join(f"{sentence}\n" for sentence in sentences)
 
 

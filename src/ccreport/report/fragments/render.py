@@ -164,7 +164,8 @@ def render_fragments(
     with call_algorithms(declared["algorithm_names"]):
         groups = render_groups(flows["cc"].drop_nulls(), declared["algorithms"])
         of_versions = describe_versions(declared, figures)
-    write_fragment(fragments, "groups.md", groups, BOTH if (runs["mode"] == "both").any() else "")
+    both = BOTH if (runs["mode"] == "both").any() else ""
+    write_fragment(fragments, "groups.md", groups, both)
     algorithms = list(declared["algorithms"])
     titles = {name: facts["title"] for name, facts in declared["tables"].items()}
     named_cells, named_questions = (
@@ -194,8 +195,8 @@ def render_fragments(
     write_fragment(fragments, "pairs.md", render_picture(first_page, figures, declared["front_figures"]))
     for page, note in declared["notes"].items():
         write_fragment(fragments, f"notes_{page}.md", escape_text(note))
-        # The supplement leaves them to the report.
-        write_fragment(fragments, f"notes_{page}_supplement.md", "")
+        # The supplement leaves them to the report, but says what names in figures mean.
+        write_fragment(fragments, f"notes_{page}_supplement.md", *((groups, both) if page == "figures" else ("",)))
     # A report with sections lists them there.
     write_fragment(fragments, "other_evaluations.md", "")
     write_fragment(fragments, "about_archive.md", render_note(about))

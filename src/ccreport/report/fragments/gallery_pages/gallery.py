@@ -21,8 +21,8 @@ from ccreport.report.fragments.exhibits import read_size
 from ccreport.report.markup.blocks import write_fragment
 from ccreport.report.markup.escape import escape_text, fence_html
 
-# More figures make a page of more than 8,000 px.
-FIGURES_AT_MOST: Final = 7
+# Six figures of two panels make a page of more than 8,500 px.
+FIGURES_AT_MOST: Final = 5
 
 
 @dataclass(frozen=True)
