@@ -182,7 +182,8 @@ def test_the_end_of_a_sweep_says_what_is_there(
     assert capsys.readouterr().out == f"nothing was missing: 2 runs in {archive}; make report ARCHIVE='{archive}'\n"
 
 
-def test_a_campaign_of_another_name_is_guessed(tmp_path: Path) -> None:
+def test_a_campaign_of_another_name_is_guessed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
     for name in ("mine", "sample"):
         (tmp_path / f"{name}.yaml").touch()
     assert find_campaign(Path("mine"), tmp_path) == tmp_path / "mine.yaml"

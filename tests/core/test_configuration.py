@@ -14,6 +14,7 @@ from ccreport.core.configuration import (
     check_file,
     find_license_problem,
     find_orcid_problem,
+    find_results_problem,
 )
 from ccreport.core.declared_files import DeclarationError, find_line, read_declared
 from ccreport.core.schema_problems import find_problem, guess, guess_path
@@ -62,6 +63,43 @@ def test_the_command_line_may_write_truth_as_yaml_does(
     config: dict[str, Any] = {"strict": given}
     check_config(config, Sources({"strict": given}, []))
     assert config["strict"] is read
+
+
+def test_the_command_line_may_write_null_where_nothing_may_be_given(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    given = {"explanations": "null", "sections": "null", "store_results": "NULL"}
+    config: dict[str, Any] = dict(given)
+    check_config(config, Sources(given, []))
+    assert [config[key] for key in given] == [None] * 3
+    said = "--config: strict: `null` is not true or false"
+    assert refuse({"strict": "null"}, Sources({"strict": "null"}, [])) == said
+
+
+@pytest.mark.parametrize(
+    ("results", "said"),
+    [
+        ("archive/mine", "has the raw files of archive/mine"),
+        ("archive/mine/below", "has the raw files of archive/mine"),
+        ("archive", "has the raw files of archive/mine"),
+        ("config.yaml", "is a file, or below one"),
+        ("config.yaml/below", "is a file, or below one"),
+        (".", "has files of ccreport"),
+        ("src/mine", "has files of ccreport"),
+        ("results", None),
+        ("archive/results", None),
+        ("../elsewhere", None),
+    ],
+)
+def test_results_have_a_folder_of_their_own(
+    results: str, said: str | None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("archive/mine").mkdir(parents=True)
+    Path("config.yaml").touch()
+    found = find_results_problem(Path(results), [Path("archive/mine")], tmp_path)
+    assert found is None if said is None else str(found).startswith(f"{results} {said}")
 
 
 def test_defaults_are_filled_in_and_the_default_campaign_need_not_exist(
