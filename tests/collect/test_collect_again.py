@@ -161,6 +161,14 @@ def test_a_dry_run_ends_with_1_where_the_kernel_lacks_an_algorithm(
     assert not (tmp_path / "archive").exists()
 
 
+def test_a_file_is_not_an_archive(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "file").touch()
+    for place in ("file", "file/below"):
+        given = ["--campaign", "quick", "--archive", str(tmp_path / place)]
+        assert main(["collect", *given, "--dry-run"]) == 1
+        assert capsys.readouterr().err.endswith("is a file, or below one; --archive names a folder\n")
+
+
 def test_the_end_of_a_sweep_says_what_is_there(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -4,6 +4,7 @@ Snakemake has it merged: `--config` over the files of `--configfile` over `confi
 one that says it.
 """
 
+import difflib
 import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -129,8 +130,11 @@ def find_results_problem(results: Path, archives: Collection[Path], checkout: Pa
 def _read_words(config: dict[str, Any], given: Mapping[str, Any], schema: Mapping[str, Any]) -> None:
     """Read `strict=true` and `sections=null` as YAML does: to Snakemake only `True` and `False` are more than text."""
     for key, value in given.items():
-        types = schema["properties"].get(key, {}).get("type", ())
-        if isinstance(value, str) and types == "boolean":
+        facts = schema.get("properties", {}).get(key, {})
+        types = facts.get("type", ())
+        if isinstance(value, Mapping) and isinstance(config[key], dict):
+            _read_words(config[key], value, facts)
+        elif isinstance(value, str) and types == "boolean":
             config[key] = BOOLEANS.get(value.lower(), value)
         elif isinstance(value, str) and value.lower() == NOTHING_GIVEN and "null" in types:
             config[key] = None
@@ -212,8 +216,10 @@ def find_license_problem(name: str | None) -> str | None:
     known = [license["id"] for license in LICENSES.values()]
     if name in known:
         return None
-    # BSD3 means BSD-3-Clause, and CC BY 4 means CC-BY-4.0: the shortest identifier that begins so.
-    begun = [one for one in known if _strip(one).startswith(_strip(name))] if _strip(name) else []
+    # MITT means MIT; BSD3 means BSD-3-Clause, and CC BY 4 means CC-BY-4.0: the shortest identifier that begins so.
+    stripped = {_strip(one): one for one in reversed(known)}
+    near = [stripped[one] for one in difflib.get_close_matches(_strip(name), stripped, 1, 0.8)]
+    begun = near or [one for one in known if _strip(name) and _strip(one).startswith(_strip(name))]
     hint = f"; did you mean `{min(begun, key=len)}`?" if begun else guess_near(name, known)
     return f"`{name}` is not an identifier of SPDX{hint or '; https://spdx.org/licenses lists them, as CC-BY-4.0'}"
 
