@@ -21,7 +21,12 @@ KNOWN := $(shell sed -n 's/^\([A-Z_]*\) ?=.*/\1/p' Makefile)
 UNKNOWN := $(foreach name,$(filter-out $(KNOWN) -%,$(.VARIABLES)),$(if $(filter command,$(origin $(name))),$(name)))
 $(if $(strip $(UNKNOWN)),$(error no such setting: $(strip $(UNKNOWN)); the settings are $(KNOWN). \
   Keys of config.yaml: snakemake --cores $(CORES) $(MAKECMDGOALS) --config key=value))
-$(if $(and $(filter command%,$(origin ARCHIVE)),$(if $(value ARCHIVE),,empty)),$(error ARCHIVE is empty; name one))
+$(foreach name,ARCHIVE VERSION,$(if $(and $(filter command%,$(origin $(name))),$(if $(value $(name)),,empty)),$(error \
+  $(name) is empty; name one)))
+# Of the commands only these read an archive, and which one else it was would not be said.
+$(if $(and $(filter command%,$(origin ARCHIVE)),$(filter-out report tables ingest database publish browser pictures,\
+  $(MAKECMDGOALS))),$(error ARCHIVE is for report, tables, ingest, database and publish; `snakemake --config archive=PATH` \
+  takes it for other targets))
 # A number, or all that the machine has: what is left of it without digits.
 DIGITLESS := $(subst 0,,$(subst 1,,$(subst 2,,$(subst 3,,$(subst 4,,$(value CORES))))))
 DIGITLESS := $(subst 5,,$(subst 6,,$(subst 7,,$(subst 8,,$(subst 9,,$(DIGITLESS))))))
@@ -44,7 +49,9 @@ IN_VENV := export PATH="$$PWD/.venv/bin:$$PATH";
 # around it keep Snakemake from stripping quotes that belong to the path.
 export CCREPORT_ARCHIVE := $(value ARCHIVE)
 QUOTED := python -c 'import json, sys; print(json.dumps(sys.argv[1], ensure_ascii=False))' "$$CCREPORT_ARCHIVE"
-ARCHIVE_CONFIG := $${CCREPORT_ARCHIVE:+--config "archive= $$($(QUOTED)) "}
+ARCHIVE_CONFIG := $${CCREPORT_ARCHIVE:+"archive= $$($(QUOTED)) "}
+# Of two of this option Snakemake takes the last.
+CONFIG := $(if $(or $(value ARCHIVE),$(VERSION)),--config)
 
 # Progress in place of Snakemake's log, which is in .snakemake/log in either case. The option takes all words up to the
 # next option.
@@ -64,10 +71,10 @@ tables: ## the published tables only
 ingest: ## the typed tables only, one Parquet file per table and experiment
 database: ## the DuckDB file with one view per typed table
 report tables ingest database: .venv/.complete
-	@$(IN_VENV) snakemake $(PROGRESS) --cores "$(CORES)" $@ $(ARCHIVE_CONFIG)
+	@$(IN_VENV) snakemake $(PROGRESS) --cores "$(CORES)" $@ $(CONFIG) $(ARCHIVE_CONFIG)
 
-publish: .venv/.complete ## the report, and a release of it that others can check: VERSION=2.1 in place of the configured one
-	@$(IN_VENV) snakemake $(PROGRESS) --cores "$(CORES)" publish $(if $(VERSION),--config "release={version: '$(VERSION)'}")
+publish: .venv/.complete ## the report, and a release of it that others can check: VERSION=2.1, ARCHIVE=path in place of the configured ones
+	@$(IN_VENV) snakemake $(PROGRESS) --cores "$(CORES)" publish $(CONFIG) $(ARCHIVE_CONFIG) $(if $(VERSION),"release={version: '$(VERSION)'}")
 
 collect: .venv/.complete ## run a declared sweep into archive/<its name>: CAMPAIGN=campaigns/quick.yaml, CLOCK=virtual, KERNEL=path
 	@$(IN_VENV) snakemake --cores 1 collect $(if $(CAMPAIGN)$(CLOCK)$(KERNEL),--config) \

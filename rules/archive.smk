@@ -36,6 +36,9 @@ for number, (place, name) in enumerate(zip(PLACES, ARCHIVES)):
             check_address(name)
     except InputError as error:
         refuse(f"archive: {error}", *at)
+LOCAL = [place for place, name in zip(PLACES, ARCHIVES) if name not in FETCHED]
+if problem := find_results_problem(RESULTS, LOCAL, SOURCES.parent):
+    refuse(f"pathvars.results: {problem}", "pathvars", "results")
 try:
     LAYOUT_HASH = check_layout(LAYOUT)
 except DeclarationError as error:

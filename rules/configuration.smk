@@ -4,12 +4,10 @@ Configuration: checked before anything is decided.
 What is wrong is one line: the file and the line in it, or --config, and what to type instead.
 """
 
-from ccreport.core.configuration import Sources, check_config, check_explanations
-
-# Files of --configfile go before config.yaml, and --config before all of them.
-CONFIG_SOURCES = Sources(
-    workflow.config_settings.config,
-    [Path("config.yaml"), *workflow.config_settings.configfiles],
+from ccreport.core.configuration import (
+    check_config,
+    check_explanations,
+    find_results_problem,
 )
 
 

@@ -28,6 +28,8 @@ def find_evaluations():
         # Below the folder of the call as from there: a checkout that is moved has nothing to build.
         if not path.is_absolute() or path.is_relative_to(Path.cwd()):
             path = Path(os.path.relpath(path))
+        if path.stem in found and found[path.stem].samefile(path):
+            refuse(f"{place[0]}: {name} is in the report already; name it once", *place)
         if not found.setdefault(path.stem, path).samefile(path):
             refuse(
                 f"{place[0]}: {name} and {found[path.stem]} have one name, which is that of their results; rename one",

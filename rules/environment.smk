@@ -17,7 +17,7 @@ os.environ.update(
 # Jobs run side by side, so one more thread in each would only wait for the others.
 os.environ.update(POLARS_MAX_THREADS="1")
 
-from ccreport.core.configuration import check_file
+from ccreport.core.configuration import Sources, check_file, check_pathvars
 from ccreport.core.errors import InputError
 
 
@@ -26,8 +26,14 @@ def stop(error):
     sys.exit(f"ccreport: {error}")
 
 
-# Of a file that is not YAML, Snakemake says no line.
+# Files of --configfile go before config.yaml, and --config before all of them.
+CONFIG_SOURCES = Sources(
+    workflow.config_settings.config,
+    [Path("config.yaml"), *workflow.config_settings.configfiles],
+)
+# Of a file that is not YAML, Snakemake says no line, and of wrong path variables none either.
 try:
     check_file(Path("config.yaml"))
+    check_pathvars(CONFIG_SOURCES)
 except InputError as error:
     stop(error)

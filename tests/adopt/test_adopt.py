@@ -232,7 +232,7 @@ ignore: ['old/.*', '.*\.log']
     assert adopt(write_archive(tmp_path / "raw", files), check=True) == 1
     said = capsys.readouterr().out
     assert "run1: its ss samples show none of its connections, but those of run2; correct the layout." in said
-    assert "run2: its name says bbr, its results say cubic, which counts." in said
+    assert "run2: bbr by its name or its row of the table, cubic by its results, which count." in said
     assert "run2_reno.json: run2_bbr.json already is this run's src-cmd; give the layout a group" in said
     assert "call a `run` of several runs `session`, or add `runs_by`" in said
     assert re.search(r"Not read, as nothing says what they are.*\n  notes.txt", said)

@@ -66,8 +66,9 @@ def test_one_line_says_which_names_results_contradict(tmp_path: Path, capsys: py
     (folder / "data/0.json").write_text(client_output(4009, "cubic", START_S + 900))
     adopt(folder, check=False)
     said = capsys.readouterr().out
-    assert "2 runs, such as ab12cd34: its name says bbr, its results say cubic, which counts." in said
-    assert "9e3779b1: its name says cubik, its results say cubic, which counts." in said
+    counts = "by its name or its row of the table, cubic by its results, which count."
+    assert f"2 runs, such as ab12cd34: bbr {counts}" in said
+    assert f"9e3779b1: cubik {counts}" in said
 
 
 def write_conditions(folder: Path, header: str, word: str = "c") -> Path:
@@ -116,3 +117,57 @@ def test_delays_of_a_table_may_be_one_way(tmp_path: Path, capsys: pytest.Capture
     assert adopt(folder, check=True) == 0
     assert "one-way" not in capsys.readouterr().out
     assert load_layout(folder / "layout.yaml").by_run["c01"]["rtt_ms"] == 10
+
+
+def write_numbered(folder: Path, table: str) -> Path:
+    """Write four runs whose names have RTT and algorithm, and a CSV of runs."""
+    names = [
+        f"results/run{n}_{cc}_{rtt}ms.json"
+        for n, (cc, rtt) in enumerate(itertools.product(("cubic", "bbr"), (20, 60)), 1)
+    ]
+    results = {name: client_output(4000 + n, name.split("_")[1], START_S + 60 * n) for n, name in enumerate(names)}
+    return write_archive(folder, results | {"runs.csv": table})
+
+
+def test_a_table_that_contradicts_names_is_told_and_does_not_win(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    rows = "".join(f"run{n},0.05,20\n" for n in range(1, 5))
+    folder = write_numbered(tmp_path / "raw", f"run,loss_pct,rtt_ms\n{rows}")
+    assert adopt(folder, check=False) == 1
+    assert "`rtt_ms` is 60 by the path and 20 in its row of the table" in capsys.readouterr().out
+    told = load_layout(folder / "layout.yaml").read_paths(
+        ["results/run1_cubic_20ms.json", "results/run2_cubic_60ms.json"]
+    )
+    assert [one.problem is None for one in told.values()] == [True, False]
+
+
+def test_a_table_of_some_of_the_runs_is_proposed(tmp_path: Path) -> None:
+    folder = write_numbered(tmp_path / "raw", "run,loss_pct\nrun1,0.05\nrun2,0.05\n")
+    assert adopt(folder, check=False) == 0
+    assert "table: 'runs.csv'\n" in (folder / "layout.yaml").read_text()
+    assert {*load_layout(folder / "layout.yaml").by_run} == {"run1", "run2"}
+
+
+def test_a_table_of_other_runs_is_not_passed_over_in_silence(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder = write_numbered(tmp_path / "raw", "run,loss_pct\nmonday,0.05\ntuesday,0.05\n")
+    assert adopt(folder, check=False) == 0
+    assert "runs.csv is not proposed as `table`: its runs (monday, tuesday) are not those" in capsys.readouterr().out
+
+
+def test_a_heading_with_a_unit_in_brackets_is_the_group_that_it_means(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder = write_numbered(tmp_path / "raw", "run,Loss (%)\nrun1,0.05\nrun2,0.05\n")
+    adopt(folder, check=False)
+    assert "`Loss (%)` is not a group; did you mean `loss_pct`?" in capsys.readouterr().out
+
+
+def test_of_misspelt_files_the_one_with_the_same_number_is_meant(tmp_path: Path) -> None:
+    folder = write_numbered(tmp_path / "raw", "file,loss_pct\nresults/run3_cubic_20ms.json,0\n")
+    (folder / "layout.yaml").write_text("table: runs.csv\n")
+    paths = sorted(path.relative_to(folder).as_posix() for path in folder.rglob("*.json"))
+    (unused,) = load_layout(folder / "layout.yaml").list_unused(paths)
+    assert unused.endswith("did you mean `results/run3_bbr_20ms.json`?")

@@ -161,6 +161,14 @@ def test_a_dry_run_ends_with_1_where_the_kernel_lacks_an_algorithm(
     assert not (tmp_path / "archive").exists()
 
 
+def test_a_file_is_not_an_archive(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "file").touch()
+    for place in ("file", "file/below"):
+        given = ["--campaign", "quick", "--archive", str(tmp_path / place)]
+        assert main(["collect", *given, "--dry-run"]) == 1
+        assert capsys.readouterr().err.endswith("is a file, or below one; --archive names a folder\n")
+
+
 def test_the_end_of_a_sweep_says_what_is_there(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -182,7 +190,8 @@ def test_the_end_of_a_sweep_says_what_is_there(
     assert capsys.readouterr().out == f"nothing was missing: 2 runs in {archive}; make report ARCHIVE='{archive}'\n"
 
 
-def test_a_campaign_of_another_name_is_guessed(tmp_path: Path) -> None:
+def test_a_campaign_of_another_name_is_guessed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
     for name in ("mine", "sample"):
         (tmp_path / f"{name}.yaml").touch()
     assert find_campaign(Path("mine"), tmp_path) == tmp_path / "mine.yaml"

@@ -1,5 +1,6 @@
 """The configuration and what it names: what is refused, with which words, and which of its sources is blamed."""
 
+import copy
 from datetime import date
 from pathlib import Path
 from typing import Any
@@ -14,6 +15,7 @@ from ccreport.core.configuration import (
     check_file,
     find_license_problem,
     find_orcid_problem,
+    find_results_problem,
 )
 from ccreport.core.declared_files import DeclarationError, find_line, read_declared
 from ccreport.core.schema_problems import find_problem, guess, guess_path
@@ -59,9 +61,47 @@ def test_the_command_line_may_write_truth_as_yaml_does(
     given: str, read: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    config: dict[str, Any] = {"strict": given}
-    check_config(config, Sources({"strict": given}, []))
-    assert config["strict"] is read
+    for place in ({"strict": given}, {"release": {"pack": given}}):
+        config: dict[str, Any] = copy.deepcopy(place)
+        check_config(config, Sources(place, []))
+        assert (config["strict"] if "strict" in place else config["release"]["pack"]) is read
+
+
+def test_the_command_line_may_write_null_where_nothing_may_be_given(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    given = {"explanations": "null", "sections": "null", "store_results": "NULL"}
+    config: dict[str, Any] = dict(given)
+    check_config(config, Sources(given, []))
+    assert [config[key] for key in given] == [None] * 3
+    said = "--config: strict: `null` is not true or false"
+    assert refuse({"strict": "null"}, Sources({"strict": "null"}, [])) == said
+
+
+@pytest.mark.parametrize(
+    ("results", "said"),
+    [
+        ("archive/mine", "has the raw files of archive/mine"),
+        ("archive/mine/below", "has the raw files of archive/mine"),
+        ("archive", "has the raw files of archive/mine"),
+        ("config.yaml", "is a file, or below one"),
+        ("config.yaml/below", "is a file, or below one"),
+        (".", "has files of ccreport"),
+        ("src/mine", "has files of ccreport"),
+        ("results", None),
+        ("archive/results", None),
+        ("../elsewhere", None),
+    ],
+)
+def test_results_have_a_folder_of_their_own(
+    results: str, said: str | None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("archive/mine").mkdir(parents=True)
+    Path("config.yaml").touch()
+    found = find_results_problem(Path(results), [Path("archive/mine")], tmp_path)
+    assert found is None if said is None else str(found).startswith(f"{results} {said}")
 
 
 def test_defaults_are_filled_in_and_the_default_campaign_need_not_exist(
@@ -86,7 +126,6 @@ def test_defaults_are_filled_in_and_the_default_campaign_need_not_exist(
         ("connections_count", "4", "connections_count: `4` is not a whole number; write 4"),
         ("connections_count", 99, "connections_count: `99` is out of range; write a whole number from 1 up to 16"),
         ("batch_mib", "1e3", "batch_mib: `1e3` is not a number; write 1000"),
-        ("release", {"pack": "No"}, "release.pack: `No` is not true or false; write it without quotes: no"),
         ("release", {"date": "2026-13-01"}, "release.date: `2026-13-01` is not a date"),
         ("report", "embedded", "report: `embedded` is not a group of keys; write 'report={renderer: embedded}'"),
         ("edge", "x", "edge: `x` is not a group of keys; write 'edge={KEY: x}', KEY one of paths, access_log_format"),
@@ -112,6 +151,11 @@ def test_defaults_are_filled_in_and_the_default_campaign_need_not_exist(
 )
 def test_a_value_says_what_to_type(key: str, value: object, message: str) -> None:
     assert message in refuse({key: value}, Sources({key: value}, []))
+
+
+def test_truth_in_quotes_is_text_in_a_file() -> None:
+    said = refuse({"release": {"pack": "No"}}, Sources({}, []))
+    assert said == "release.pack: `No` is not true or false; write it without quotes: no"
 
 
 @pytest.mark.parametrize(
@@ -304,6 +348,7 @@ def test_a_path_that_is_not_there_is_guessed_by_what_its_folder_has(path: str, s
         ("CC-BY-4.0", None),
         ("BSD3", "`BSD3` is not an identifier of SPDX; did you mean `BSD-3-Clause`?"),
         ("cc by 4.0", "`cc by 4.0` is not an identifier of SPDX; did you mean `CC-BY-4.0`?"),
+        ("MITT", "`MITT` is not an identifier of SPDX; did you mean `MIT`?"),
         ("ours", "`ours` is not an identifier of SPDX; "),
     ],
 )

@@ -35,7 +35,7 @@ def test_a_strict_build_says_a_reason_of_several_files_once(tmp_path: Path) -> N
     out = tmp_path / "raw_files.parquet", tmp_path / "rejects.parquet"
     with pytest.raises(
         LedgerError,
-        match=rf"^strict is set .* 1 line more in this log:\n  12 files, such as {JOB}/src-cmd:h:1: empty: ",
+        match=rf"^strict is set, .* 1 line more in this log:\n  12 files, such as {JOB}/src-cmd:h:1: empty: ",
     ) as failed:
         measure_ledger(tmp_path / "ids.txt", tmp_path / "manifests", tables, rejects, *out, strict=True)
     assert str(failed.value).count(": empty: ") == 1

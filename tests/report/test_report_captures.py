@@ -85,6 +85,21 @@ def test_captures_have_a_page_of_their_own(inputs: dict[str, Any], tmp_path: Pat
     assert "plot_one" in fragments["figures.md"]
 
 
+@pytest.mark.parametrize(("count", "is_printed"), [(40, True), (41, False)])
+def test_on_paper_a_long_table_of_captures_is_a_sentence(
+    inputs: dict[str, Any], tmp_path: Path, count: int, is_printed: bool
+) -> None:
+    save_table("captures", [CAPTURE], inputs["tables"] / "captures" / "e1.parquet")
+    (inputs["summaries"] / "witnesses.csv").write_text("number\n" + "1\n" * count, encoding="utf-8")
+    fragments = read_fragments(inputs, tmp_path / "fragments")
+    assert "<table>" in fragments["table_witnesses.md"]
+    assert ("table_witnesses_supplement.md" not in fragments) is is_printed
+    if not is_printed:
+        said = "Its 41 rows are on the website and in its file `tables/witnesses.csv`."
+        assert said in fragments["table_witnesses_supplement.md"]
+        assert "<table>" not in fragments["table_witnesses_supplement.md"]
+
+
 def test_an_archive_without_captures_says_so_in_one_line(inputs: dict[str, Any], tmp_path: Path) -> None:
     fragments = read_fragments(inputs, tmp_path / "fragments")
     assert fragments["captures_list.md"] == "This archive holds no packet captures.\n"

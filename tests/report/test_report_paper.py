@@ -260,14 +260,16 @@ def test_the_first_page_has_short_findings_and_the_picture_before_all_else(tmp_p
         f":::: {{.front-{name}}}\n\n{part}\n\n::::" for name, part in (("words", listed), ("picture", FIGURE))
     )
     front = f"::::: {{.front}}\n\n{words}\n\n{picture}\n\n:::::\n"
-    render(tmp_path, index=f"About.\n\n{front}\nAfter.\n", next="## Figure 2: Rates {#two .unnumbered}\n\nText.\n")
+    note = "::: {.callout-note}\n\n## About\n\nNot theirs. Short tests. BBR is BBRv2.\n\nThe rest.\n\n:::\n"
+    render(tmp_path, index=f"{note}\n{front}\nAfter.\n", next="## Figure 2: Rates {#two .unnumbered}\n\nText.\n")
     words = read(tmp_path)
     parts = (
-        "Is it 0? It is 0.0 here. Or 0. •",
+        "Not theirs. BBR is BBRv2.",
+        "Is it 0? It is 0.0 here. Or 0. More of 0. •",
         "Is it 2? It is 0.2 here. •",
         "Verdict 1: It holds.",
         "Figure 1:",
-        "About.",
+        "About Short tests. The rest.",
         "The findings in full",
         "More of 6.",
         "As 2 says.",

@@ -215,7 +215,9 @@ def make_claim(claim: str, *verdicts: str, explanation: str | None = None) -> li
     ]
 
 
-def render(*claims: list[dict[str, Any]], shown_in: tuple[str, ...] = ()) -> tuple[str, pl.DataFrame]:
+def render(
+    *claims: list[dict[str, Any]], shown_in: tuple[str, ...] = (), has_reasons: bool = True
+) -> tuple[str, pl.DataFrame]:
     rows = [row | {"claim_number": number} for number, rows in enumerate(claims, 1) for row in rows]
     judged = conform(pl.DataFrame(rows, infer_schema_length=None), "claims")
     declared = {
@@ -231,7 +233,7 @@ def render(*claims: list[dict[str, Any]], shown_in: tuple[str, ...] = ()) -> tup
         }
         for rows in claims
     }
-    return render_claims(judged, declared, find_exhibits(EVALUATION)), judged
+    return render_claims(judged, declared, find_exhibits(EVALUATION), has_reasons=has_reasons), judged
 
 
 def test_claims_are_counted_by_verdict() -> None:
@@ -257,6 +259,13 @@ def test_a_claim_that_nothing_explains_stands_out() -> None:
     assert "## Not explained" in open_claim
     assert "**Why:** It is short&#46;" in explained
     assert "Not explained" not in explained + held
+
+
+def test_on_paper_a_claim_is_explained_once() -> None:
+    claim = make_claim("a", "does not hold", explanation="It is short.")
+    said = [render(claim, has_reasons=has_reasons)[0].replace("&#46;", ".") for has_reasons in (True, False)]
+    assert [page.count("It is short.") for page in said] == [2, 1]
+    assert all("**Why:** It is short." in page for page in said)
 
 
 def test_a_claim_shows_value_interval_and_bounds() -> None:

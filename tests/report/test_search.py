@@ -2,6 +2,8 @@ import json
 from pathlib import Path
 
 import pytest
+from browser import needs_chromium
+from playwright.sync_api import Browser, expect
 
 from ccreport.report.site.links import PageError
 from ccreport.report.site.search import add_search, list_documents, write_search
@@ -74,3 +76,41 @@ def test_without_the_library_it_is_said_what_to_install(tmp_path: Path, monkeypa
     monkeypatch.setattr("importlib.util.find_spec", lambda _: None)
     with pytest.raises(PageError, match="install mkdocs"):
         add_search(tmp_path)
+
+
+SEARCH_PAGE = """<!DOCTYPE html><html><body><main><input id="search-words"><p id="search-count"></p>
+<ol id="search-results"></ol></main><script src="lunr.js"></script><script src="search_documents.js"></script>
+<script src="search.js"></script></body></html>"""
+SECTIONS = {
+    "one": ("Figure 2: One flow, 0.001 % loss", "Of BBR at 80 ms."),
+    "two": (
+        "Figure S15: One flow, 0.01 % loss",
+        "One flow. Many words come in between these and what follows at 80 ms.",
+    ),
+    "three": ("CPU load", "One table and 80 rows, 0.015 each."),
+    "four": ("Who gets more when they share?", "BBR, at 0.01 % loss of one flow at 80 ms."),
+}
+
+
+@pytest.mark.slow
+@needs_chromium
+def test_most_of_the_words_are_in_the_heading_of_what_is_found_first(tmp_path: Path, browser: Browser):
+    page = browser.new_page()
+    sections = "".join(
+        f'<section id="{key}"><h2>{head}</h2><p>{said}</p></section>' for key, (head, said) in SECTIONS.items()
+    )
+    write_page(tmp_path, f"<main><h1>Figures</h1>{sections}</main>")
+    add_search(tmp_path)
+    write_search(tmp_path)
+    (tmp_path / "search.html").write_text(SEARCH_PAGE, encoding="utf-8")
+    page.goto((tmp_path / "search.html").as_uri())
+    page.fill("#search-words", "one flow 0.01 % 80 ms")
+    found = page.locator("#search-results li")
+    assert found.locator("a").all_inner_texts()[:2] == [SECTIONS["two"][0], SECTIONS["four"][0]]
+    expect(found.filter(has_text="CPU load")).to_have_count(0)
+    # A number is one word, and no part of another.
+    expect(found.filter(has_text="Who gets").locator("mark", has_text="0.01")).to_have_text("0.01")
+    # What a reader may call it is found by what pages do.
+    page.fill("#search-words", "starved")
+    expect(found.locator("a").first).to_have_text(SECTIONS["four"][0])
+    page.close()

@@ -23,7 +23,14 @@ from ccreport.summarise.statistics.comparisons import add_verdicts
 from ccreport.summarise.suspect_runs import include_suspects
 from ccreport.trace.comparison import describe_comparison
 from ccreport.trace.explain import explain
-from ccreport.trace.find_table import describe_others, find_database, find_databases, find_table, list_tables
+from ccreport.trace.find_table import (
+    describe_others,
+    find_database,
+    find_databases,
+    find_elsewhere,
+    find_table,
+    list_tables,
+)
 from ccreport.trace.raw_files import load_files_by_algorithm
 from ccreport.trace.rows.left_out import _split
 from ccreport.trace.rows.load_trace import load_trace, recompute_row
@@ -522,7 +529,8 @@ def test_a_row_of_a_result_file_rests_on_that_file(tmp_path: Path) -> None:
         assert trace.files.find(trace.select_runs(row)) == [("run abc-0", [("old.dat", "o" * 64)])]
 
 
-def test_a_folder_of_results_has_the_database_of_a_table(tmp_path: Path) -> None:
+def test_a_folder_of_results_has_the_database_of_a_table(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
     for evaluation, tables in {"a": ("jobs", "cpu"), "b": ("jobs", "completion")}.items():
         (tmp_path / evaluation).mkdir()
         with duckdb.connect(tmp_path / evaluation / "archive.duckdb") as connection:
@@ -550,6 +558,11 @@ def test_a_folder_of_results_has_the_database_of_a_table(tmp_path: Path) -> None
     (tmp_path / "config.yaml").write_text("evaluation: evaluations/b.yaml\n")
     with pytest.raises(InputError, match=r"no published table `jbos`; did you mean `jobs`\?"):
         find_database(tmp_path / "results", "jbos")
+    elsewhere = find_elsewhere("cpu", tmp_path / "results/b/archive.duckdb")
+    assert elsewhere == "; the evaluation a has it: --database results/a"
+    assert find_elsewhere("jbos", tmp_path / "results/b/archive.duckdb") == ""
+    with pytest.raises(InputError, match=r"^no database at a; did you mean `results/a`\?$"):
+        find_databases(Path("a"))
     # After a build of another archive by another evaluation, the configured one is of the archive before.
     (tmp_path / "results/archive.json").write_text("{}")
     os.utime(tmp_path / "results/archive.json", (2e9, 2e9))

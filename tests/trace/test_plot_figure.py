@@ -201,3 +201,21 @@ def test_a_change_that_cannot_be_used_is_refused(change: str, said: str, databas
     with pytest.raises(InputError, match=f"^{re.escape(said)}"):
         plot_figure("f", declare(tmp_path), tmp_path / "drawn", database, [change])
     assert not (tmp_path / "drawn").exists()
+
+
+def test_another_kind_is_drawn_without_what_it_does_not_take(
+    database: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    panels = [{"where": "TRUE", "title": "One"}, {"where": "TRUE", "title": "Two"}]
+    evaluation = declare(tmp_path, kind="throughput_over_time", panels=panels)
+    plot_figure("f", evaluation, tmp_path / "drawn", database, ["kind=share_over_time"])
+    assert "share_over_time does not take panels, left out; the figure has only its own" in capsys.readouterr().err
+    assert (tmp_path / "drawn/figure.svg").exists()
+
+
+def test_a_label_of_another_evaluation_is_named(database: Path, tmp_path: Path) -> None:
+    evaluation = declare(tmp_path, where="distance = 'far'")
+    text = evaluation.read_text().replace("labels: {}", "labels: {distance: {cases: [], otherwise: \"'far'\"}}")
+    evaluation.write_text(text)
+    with pytest.raises(FigureError, match="another evaluation made these results, which have no label `distance`;"):
+        plot_figure("f", evaluation, tmp_path / "drawn", database)

@@ -105,6 +105,18 @@ def test_a_release_has_the_version_that_is_typed(workbench: Path) -> None:
     assert [*command, option] == [*PROGRESS, "--cores", "8", "publish", "--config"]
     # A text, where 2.10 would be a number.
     assert parse_config([version]) == {"release": {"version": "2.10"}}
+    assert make(workbench, "publish", "VERSION=2.10", "ARCHIVE=a b").returncode == 0
+    *command, archive, version = json.loads((workbench / "arguments.json").read_text())
+    assert command == [*PROGRESS, "--cores", "8", "publish", "--config"]
+    assert parse_config([archive, version]) == {"archive": "a b", "release": {"version": "2.10"}}
+    assert "VERSION is empty; name one" in make(workbench, "publish", "VERSION=").stderr
+
+
+def test_an_archive_is_refused_where_no_target_reads_it(workbench: Path) -> None:
+    refused = make(workbench, "collect", "ARCHIVE=mine")
+    assert refused.returncode == 2
+    assert "ARCHIVE is for report, tables, ingest, database and publish" in refused.stderr
+    assert not (workbench / "arguments.json").exists()
 
 
 @pytest.mark.parametrize(

@@ -78,6 +78,9 @@ ON_COMMAND_LINE = [
     ("sections=[edge]", "--config: sections: no evaluation is called `edge`; did you mean `edge-bbr2`?"),
     ("release={former: raw}", "--config: release.former: raw is not a release: it has no SHA256SUMS"),
     ("stict=True", "--config: `stict` is not a key; did you mean `strict`?"),
+    ("results=mine", "--config: `results` is not a key; did you mean `pathvars: {results: …}`?"),
+    ("pathvars={results: raw}", "--config: pathvars.results: raw has the raw files of raw; name a folder"),
+    ("sections=[esnet-dtn]", "--config: sections: esnet-dtn is in the report already; name it once"),
     ("renderer=quarto", "--config: `renderer` is not a key; did you mean `report: {renderer: …}`?"),
 ]
 IN_EVALUATION = [

@@ -19,6 +19,10 @@ from ccreport.workflow_fixes.typed_settings import explain_target, find_mistyped
         ("--config strict = True report", "`strict = True` has a blank; write strict=True"),
         ("--config=strict =True", "`strict =True` has a blank; write strict=True"),
         ("--config report={renderer: auto}", "`auto}` is by itself; put all of a setting that has blanks in quotes"),
+        (
+            "--config pathvars=mine/res",
+            "`pathvars=mine/res` is not a group of keys; write 'pathvars={results: mine/res}'",
+        ),
         ("--config strict=True report", "`report` is not KEY=VALUE; a target comes before --config"),
     ],
 )
@@ -43,6 +47,15 @@ def test_a_file_that_is_no_yaml_is_named_with_its_line(tmp_path: Path) -> None:
     found = find_mistyped(["--configfile", str(path)])
     assert found is not None
     assert found.startswith(f"--configfile: {path}:2: not YAML: a key without a colon")
+
+
+def test_path_variables_of_a_file_are_a_group(tmp_path: Path) -> None:
+    path = tmp_path / "mine.yaml"
+    path.write_text("offline: true\npathvars: mine\n")
+    said = f"--configfile: {path}:2: pathvars: `mine` is not a group of keys; write {{results: mine}}"
+    assert find_mistyped(["--configfile", str(path)]) == said
+    path.write_text("pathvars: {results: }\n")
+    assert "pathvars.results: `None` is not the name of a folder" in str(find_mistyped(["--configfile", str(path)]))
 
 
 def test_what_snakemake_reads_is_left_alone() -> None:

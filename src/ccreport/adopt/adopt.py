@@ -21,7 +21,7 @@ from ccreport.adopt.repairs import repair
 from ccreport.adopt.rivals import Ignored, find_later, find_others
 from ccreport.adopt.rows import list_manifests
 from ccreport.adopt.run_table import describe_runs
-from ccreport.adopt.tables import find_table, name_runs
+from ccreport.adopt.tables import describe_unmatched, find_table, name_runs
 from ccreport.adopt.unusable import has_unfitting, has_unusable
 from ccreport.archive.harness_layout import SESSION, join_path, split_name, walk_files
 from ccreport.archive.layout import NAME, Layout
@@ -71,6 +71,8 @@ def adopt(folder: Path, /, *, check: bool, layout: Path = Path(NAME)) -> int:
     table, mistakes = find_table(folder, contents)
     if table is not None and (named := name_runs(proposal, table)) is not None:
         proposal = replace(named, table=table.name, ignored_columns=table.notes)
+    elif table is not None:
+        mistakes.append(describe_unmatched(table))
     for mistake in mistakes:
         print(mistake)
     if proposal.patterns or proposal.table is not None:

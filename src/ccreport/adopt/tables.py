@@ -11,7 +11,7 @@ from typing import Final
 from ccreport.adopt.path_words import escape
 from ccreport.adopt.patterns import ProposedPattern
 from ccreport.adopt.proposal import Proposal
-from ccreport.archive.layout_groups import KNOWN, find_meant, find_separator
+from ccreport.archive.layout_groups import KNOWN, find_meant, find_separator, sort_naturally
 from ccreport.archive.layout_table import FILE_COLUMN, RUN_COLUMN
 from ccreport.archive.read_layout import load_table
 from ccreport.core.declared_files import DeclarationError
@@ -25,6 +25,8 @@ INDEX_LIMIT_BYTES: Final = 2**24
 ROWS_AT_LEAST: Final = 2
 # r1
 REPEATED: Final = re.compile(r"([A-Za-z]*)[0-9]+")
+# Of runs in a sentence.
+SHOWN: Final = 3
 # Columns that people write for people.
 NOTES: Final = ("note", "notes", "comment", "comments", "remark", "remarks", "description")
 
@@ -78,7 +80,8 @@ def _read_rows(path: Path) -> list[list[str]]:
 
 
 def _says_what_rows_are(header: Collection[str]) -> bool:
-    return bool({FILE_COLUMN, RUN_COLUMN} & {*header} and {*header} & (KNOWN - {RUN_COLUMN}))
+    others = {*header} - {FILE_COLUMN, RUN_COLUMN}
+    return len(others) < len({*header}) and any(name in KNOWN or find_meant(name) is not None for name in others)
 
 
 def _hint_at_names(name: str, header: Sequence[str], rows: Iterable[Sequence[str]], paths: set[str]) -> Iterator[str]:
@@ -103,7 +106,7 @@ def _hint_at_others(header: Sequence[str], column: str) -> tuple[str, str]:
     """Return what else to rename in a CSV, in brackets, and which of its columns to ignore, with an `and`."""
     notes = [other for other in header if other.lower() in NOTES]
     others = [other for other in header if other not in KNOWN.union(notes, [column])]
-    meant = {other: find_meant(other.lower()) for other in others}
+    meant = {other: find_meant(other) for other in others}
     renamed = ", ".join(f"`{other}` `{group}`" for other, group in meant.items() if group is not None)
     return f" (and {renamed})" if renamed else "", f" and `ignore_columns: [{', '.join(notes)}]`" if notes else ""
 
@@ -126,17 +129,31 @@ def _list_alike(value: str) -> str:
 
 
 def name_runs(proposal: Proposal, table: Table) -> Proposal | None:
-    """Return a proposal with the group `run` where its patterns hold the runs of a table; None where none does."""
+    """Return a proposal with the group `run` where its patterns hold runs of a table; None where none does.
+
+    Rows may be about some of the runs only, where these have names of their own.
+    """
     if not table.runs:
         return proposal
     named = [_name_run(pattern, table.runs) for pattern in proposal.patterns]
     return replace(proposal, runs_by=[]) if any(named) else None
 
 
+def describe_unmatched(table: Table) -> str:
+    """Return why a CSV with a row a run is not proposed."""
+    shown = ", ".join(sort_naturally(table.runs)[:SHOWN])
+    more = ", …" if len(table.runs) > SHOWN else ""
+    return (
+        f"{table.name} is not proposed as `table`: its runs ({shown}{more}) are not those of the names here; write in "
+        f"its column `{RUN_COLUMN}` what a name has for a run, or in a column `{FILE_COLUMN}` the path of each file."
+    )
+
+
 def _name_run(pattern: ProposedPattern, runs: frozenset[str]) -> bool:
     """Call the group of a pattern that holds runs of a table `run`, and tell whether there is one."""
     for column in pattern.columns:
-        word = _find_word(column.texts, runs) if column.group is not None else None
+        is_own = column.group is not None and (column.group == RUN_COLUMN or column.group not in KNOWN)
+        word = _find_word(column.texts, runs, takes_some=is_own) if column.group is not None else None
         if column.group is not None and word is not None:
             for other in pattern.columns:
                 if other.group == RUN_COLUMN and other is not column:
@@ -150,13 +167,18 @@ def _name_run(pattern: ProposedPattern, runs: frozenset[str]) -> bool:
     return False
 
 
-def _find_word(texts: set[str], runs: frozenset[str]) -> str | None:
-    """Return the letters before each of these texts without which they are runs, none where they are; else None."""
-    if texts <= runs:
-        return ""
+def _find_word(texts: set[str], runs: frozenset[str], *, takes_some: bool) -> str | None:
+    """Return the letters before each of these texts without which they are runs, none where they are; else None.
+
+    With `takes_some` it is enough that each run is one of the texts.
+    """
     words = {text.rstrip("0123456789.") for text in texts}
-    (word,) = words if len(words) == 1 else ("",)
-    return word if word and {text.removeprefix(word) for text in texts} <= runs else None
+    alike = [*words] if len(words) == 1 else []
+    for word in ("", *alike):
+        own = {text.removeprefix(word) for text in texts}
+        if own <= runs or (takes_some and runs <= own):
+            return word
+    return None
 
 
 def _name_repetition(pattern: ProposedPattern) -> None:

@@ -29,4 +29,5 @@ def find_wrong_names(rows: Sequence[Row]) -> Iterator[tuple[str, str]]:
             if known and name not in own and name.lower() not in known:
                 wrong[name].update(algorithms)
         for name, told in sorted(wrong.items()):
-            yield row.run.suffix, f"its name says {name}, its results say {', '.join(sorted(told))}, which counts."
+            counted = ", ".join(sorted(told))
+            yield row.run.suffix, f"{name} by its name or its row of the table, {counted} by its results, which count."

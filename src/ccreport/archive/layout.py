@@ -10,7 +10,16 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Final
 
-from ccreport.archive.layout_groups import OF_FILES, Value, find_group, format_value, read_value
+from ccreport.archive.layout_groups import (
+    CONDITIONS,
+    OF_FILES,
+    TEXTS,
+    Value,
+    find_group,
+    format_value,
+    is_same,
+    read_value,
+)
 from ccreport.core.declared_files import find_line_of_text
 from ccreport.core.schema_problems import guess_near
 from ccreport.core.text import display_name
@@ -21,9 +30,16 @@ WHOLE: Final = r"^(?:(?s:.*?)/)??(?:{})$"
 COMPRESSED: Final = r"\.(?:gz|zst|xz|bz2)$"
 # (?P<loss_pct>[0-9.]+)pct
 PER_CENT: Final = re.compile(r"\(\?P<loss_pct>[^()]*\)[ _-]?(?:pct|percent|%)", re.IGNORECASE)
+DIGITS: Final = re.compile(r"\d+")
 IGNORED: Final = "ignored"
 # The run of all files of a job that nothing tells apart but flows.
 WHOLE_RUN: Final = "all"
+# What a row of the table may call otherwise than a path does.
+NAMES: Final = TEXTS - CONDITIONS | {"iteration"}
+STRIFE: Final = (
+    "`{group}` is {said} by the path and {row} in its row of the table; mend the one that is wrong, or write (?:…) in "
+    "place of (?P<{group}>…) where the table counts"
+)
 
 
 @dataclass(frozen=True)
@@ -195,6 +211,11 @@ class Layout:
         except ValueError as error:
             place = f"{self.name}, {pattern.place}" if pattern is not None else self.name
             return Told(problem=f"{place}: {error}")
+        stated = row or self.by_run.get(str(values.get("run")), {})
+        for name in sorted({find_group(group)[0] for group, given in groups.items() if given} - NAMES):
+            if name in stated and not is_same(values[name], stated[name]):
+                said, other = (format_value(told[name]) for told in (values, stated))
+                return Told(problem=f"{self.name}: {STRIFE.format(group=name, said=said, row=other)}")
         values |= row
         kind = values.pop("kind", None)
         declared = pattern.kind if pattern is not None else None
@@ -203,4 +224,7 @@ class Layout:
 
 def _describe_row(column: str, name: str, others: Collection[str]) -> str:
     """Return the words for a row of the table that is about no file, and which of `others`, of no row, it may mean."""
-    return f"table: {column} {name}{guess_near(name, others)}"
+    number = DIGITS.search(name)
+    # Of files with numbers, the one with the same first number is meant.
+    alike = [other for other in others if number and (found := DIGITS.search(other)) and found[0] == number[0]]
+    return f"table: {column} {name}{guess_near(name, alike or others)}"

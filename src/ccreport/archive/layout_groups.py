@@ -76,6 +76,8 @@ OTHER_UNITS: Final = {
 }
 # How units are spelt elsewhere.
 UNITS: Final = {"kbit": "kbps", "mbit": "mbps", "gbit": "gbps", "usec": "us", "msec": "ms", "sec": "s"}
+# loss (%) · RTT [ms]
+IN_BRACKETS: Final = re.compile(r"\s*[(\[].*[)\]]\s*$")
 # As people write it where others have a number, and in place of one behind "loss".
 NO_LOSS: Final = "none"
 # 0,01 · 2,5, but not 1,000, and neither where commas separate words: 16,20ms,cubic
@@ -104,6 +106,7 @@ def check_group(name: str) -> str | None:
 
 def find_meant(name: str) -> str | None:
     """Return the known group that another name means, None where it is a parameter's own."""
+    name = IN_BRACKETS.sub("", name).lower()
     close = difflib.get_close_matches(name, KNOWN | OTHER_UNITS.keys(), 1, 0.8)
     return MEANT.get(name) or _find_meant_unit(name) or (close[0] if close else None)
 
@@ -178,6 +181,14 @@ def _read_number(name: str, text: str, factor: float) -> int | float:
 def format_value(value: Value) -> str:
     """Return a value as text: 20 for 20.0, as a name would say it."""
     return f"{value:.12g}" if isinstance(value, float) else str(value)
+
+
+def is_same(one: Value, other: Value) -> bool:
+    """Tell whether two values are the same number, or the same text in whichever case of letters."""
+    try:
+        return float(one) == float(other)
+    except ValueError:
+        return str(one).lower() == str(other).lower()
 
 
 def sort_naturally(names: Collection[str]) -> list[str]:

@@ -54,6 +54,8 @@ def collect(
     if kernel:
         find_user_kernel(kernel)
     folder = Path(str(archive).replace(NAME, plan.campaign))
+    if any(place.is_file() for place in (folder, *folder.parents)):
+        raise InputError(f"{folder} is a file, or below one; --archive names a folder")
     collection = Collection(plan, folder, campaign, find_sessions(folder, plan.campaign))
     if dry_run:
         show_plan(collection)

@@ -4,6 +4,7 @@ Snakemake has it merged: `--config` over the files of `--configfile` over `confi
 one that says it.
 """
 
+import difflib
 import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -35,6 +36,10 @@ from ccreport.core.schema_problems import (
 
 SUMS: Final = "SHA256SUMS"
 ON_COMMAND_LINE: Final = "--config"
+PATHVARS: Final = "pathvars"
+NOTHING_GIVEN: Final = "null"
+# Folders of a checkout that no build writes into.
+OF_CHECKOUT: Final = ("evaluations", "reports", "rules", "schemas", "src", "tests", "workflow")
 EDGE_GROUPS: Final = ("machine", "label", "cc", "kernel", "population", "time")
 # write {renderer: embedded}: the shell would take it apart.
 GROUP: Final = re.compile(r"write (\{.*\})")
@@ -97,11 +102,42 @@ def check_file(path: Path) -> None:
         raise DeclarationError(f"{show_path(path)}: it has no keys; write `archive: PATH`, one key a line")
 
 
-def _read_booleans(config: dict[str, Any], given: Mapping[str, Any], schema: Mapping[str, Any]) -> None:
-    """Read `strict=true` of the command line as YAML does: to Snakemake only `True` and `False` are more than text."""
+def check_pathvars(sources: Sources) -> None:
+    """Raise DeclarationError where `pathvars`, which Snakemake reads before all else is checked, names no folders."""
+    values = [sources.given, *(read_declared(path) for path in sources.files if path.exists())]
+    for given in (value[PATHVARS] for value in values if isinstance(value, Mapping) and PATHVARS in value):
+        if not isinstance(given, Mapping):
+            problem = f"{PATHVARS}: `{given}` is not a group of keys; write {{results: {given}}}"
+            raise sources.blame((PATHVARS,), problem)
+        for name, folder in given.items():
+            if not isinstance(folder, str) or not folder:
+                raise sources.blame((PATHVARS, name), f"{PATHVARS}.{name}: `{folder}` is not the name of a folder")
+
+
+def find_results_problem(results: Path, archives: Collection[Path], checkout: Path) -> str | None:
+    """Return why results cannot be in a folder; None where they can."""
+    real = results.resolve()
+    if any(place.exists() and not place.is_dir() for place in (real, *real.parents)):
+        return f"{results} is a file, or below one; name a folder"
+    for archive in (archive.resolve() for archive in archives):
+        if real.is_relative_to(archive) or archive.parent == real:
+            return f"{results} has the raw files of {show_path(archive)}; name a folder of their own for results"
+    if real == checkout or any(real.is_relative_to(checkout / name) for name in OF_CHECKOUT):
+        return f"{results} has files of ccreport; name a folder of their own for results"
+    return None
+
+
+def _read_words(config: dict[str, Any], given: Mapping[str, Any], schema: Mapping[str, Any]) -> None:
+    """Read `strict=true` and `sections=null` as YAML does: to Snakemake only `True` and `False` are more than text."""
     for key, value in given.items():
-        if isinstance(value, str) and schema["properties"].get(key, {}).get("type") == "boolean":
+        facts = schema.get("properties", {}).get(key, {})
+        types = facts.get("type", ())
+        if isinstance(value, Mapping) and isinstance(config[key], dict):
+            _read_words(config[key], value, facts)
+        elif isinstance(value, str) and types == "boolean":
             config[key] = BOOLEANS.get(value.lower(), value)
+        elif isinstance(value, str) and value.lower() == NOTHING_GIVEN and "null" in types:
+            config[key] = None
 
 
 def _read_texts(value: Any, schema: Mapping[str, Any], sources: Sources, place: Place = ()) -> None:
@@ -123,7 +159,7 @@ def check_config(config: dict[str, Any], sources: Sources) -> None:
     for path in sources.files:
         check_file(path)
     schema = load_yaml(SCHEMAS / "config.schema.yaml")
-    _read_booleans(config, sources.given, schema)
+    _read_words(config, sources.given, schema)
     _read_texts(config, schema, sources)
     if problem := find_problem(config, schema):
         raise sources.blame(problem.culprit, str(problem))
@@ -180,8 +216,10 @@ def find_license_problem(name: str | None) -> str | None:
     known = [license["id"] for license in LICENSES.values()]
     if name in known:
         return None
-    # BSD3 means BSD-3-Clause, and CC BY 4 means CC-BY-4.0: the shortest identifier that begins so.
-    begun = [one for one in known if _strip(one).startswith(_strip(name))] if _strip(name) else []
+    # MITT means MIT; BSD3 means BSD-3-Clause, and CC BY 4 means CC-BY-4.0: the shortest identifier that begins so.
+    stripped = {_strip(one): one for one in reversed(known)}
+    near = [stripped[one] for one in difflib.get_close_matches(_strip(name), stripped, 1, 0.8)]
+    begun = near or [one for one in known if _strip(name) and _strip(one).startswith(_strip(name))]
     hint = f"; did you mean `{min(begun, key=len)}`?" if begun else guess_near(name, known)
     return f"`{name}` is not an identifier of SPDX{hint or '; https://spdx.org/licenses lists them, as CC-BY-4.0'}"
 

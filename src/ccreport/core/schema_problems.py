@@ -71,9 +71,9 @@ def find_problem(value: Any, schema: dict[str, Any]) -> Problem | None:
             missing = f"; a blank is missing behind its colon: write {{{before}: {behind}}}"
             return Problem(place, (*place, str(unknown)), f"`{unknown}` is not a key{missing}")
         # A key that is there as well is not the one that is meant.
-        near = guess_near(str(unknown), known.keys() - error.instance.keys())
         within = [key for key, facts in known.items() if unknown in facts.get("properties", ())]
-        meant = near or (f"; did you mean `{within[0]}: {{{unknown}: …}}`?" if within else guess(str(unknown), known))
+        near = guess_near(str(unknown), known.keys() - error.instance.keys()) or guess(str(unknown), known)
+        meant = f"; did you mean `{within[0]}: {{{unknown}: …}}`?" if within else near
         return Problem(place, (*place, str(unknown)), f"`{unknown}` is not a key{meant}")
     return Problem(place, place, _describe(error))
 

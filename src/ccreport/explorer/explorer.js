@@ -12,6 +12,7 @@
   // With more runs, or on a phone, the scatter plot is drawn when it is asked for: the list must be there at once.
   const SCATTERED_RUNS = 2000;
   const WIDE = "(min-width: 84rem)";
+  const PHONE = "(max-width: 40rem)";
   const SUSPECT = "suspect";
   const byId = id => document.getElementById(`x-${id}`);
 
@@ -62,12 +63,17 @@
     }
     byId("styles").append(...explorer.listStyles(list).map(style => make("li", {}, makePoint(style), style.name)));
     explorer.offerSql(packed.tables, byId, loadScript);
+    byId("fold").open = !matchMedia(PHONE).matches;
     byId("scatter").open = list.count <= SCATTERED_RUNS && matchMedia(WIDE).matches;
     listen();
     document.getElementById("explorer").hidden = false;
     restore();
-    // Beside the list there is no room for what a link leads to: it is below.
-    if (state.picked.length > 0 && !matchMedia(WIDE).matches) byId("view").scrollIntoView();
+    if (state.picked.length > 0) showView();
+  };
+
+  // Where there is no room beside the list, what is picked is below it.
+  const showView = () => {
+    if (!matchMedia(WIDE).matches) byId("view").scrollIntoView();
   };
 
   // State and URL: #find=…&sort=-rate_bps&page=2&run=…&run=…&by=flow&t=2-6&x=rtt_ms&y=jain_ratio&box=10~20~0.5~1
@@ -165,11 +171,23 @@
     table.show(rows, state.sort, state.page, state.picked);
     const show = count => count.toLocaleString("en");
     byId("count").textContent = `${show(rows.length)} of ${show(list.count)} runs`;
+    byId("rate").textContent = explorer.summariseRate(list, rows);
+    showRest();
     byId("page").textContent = `Page ${show(state.page + 1)} of ${show(pages)}`;
     byId("previous").disabled = state.page === 0;
     byId("next").disabled = state.page === pages - 1;
     byId("none").hidden = rows.length > 0;
-    byId("reset").disabled = !state.box && !FILTERS.some(name => state.filters[name]);
+    const set = FILTERS.filter(name => state.filters[name]).length + (state.box ? 1 : 0);
+    byId("reset").disabled = set === 0;
+    byId("set").textContent = set ? `(${set} set)` : "";
+  };
+
+  // That the list goes on below its frame.
+  const showRest = () => {
+    const { scrollHeight, clientHeight } = byId("scroll");
+    const count = table.shown.length;
+    byId("rest").hidden = scrollHeight <= clientHeight + 1;
+    byId("rest").textContent = `${count} runs on this page: scroll the list for the rest of them.`;
   };
 
   // From … to is shown where a select asks for it, or is none; values that are not shown do not filter.
@@ -214,8 +232,9 @@
 
   // Picking.
   const pick = row => {
-    setPicked([row]);
-    if (!matchMedia(WIDE).matches) byId("view").scrollIntoView();
+    // The page is long enough to scroll that far once the charts are drawn.
+    setPicked([row]).then(showView);
+    showView();
   };
   const toggle = row => {
     if (state.picked.includes(row)) setPicked(state.picked.filter(other => other !== row));
@@ -232,7 +251,7 @@
     table.mark(picked);
     showPoints();
     writeUrl(true);
-    draw();
+    return draw();
   };
 
   // The scatter plot.
@@ -391,7 +410,7 @@
     const facts = [
       ...(explorer.nameRpc(list, row) ? [] : measured),
       ...[explorer.describeState(list, row)].filter(Boolean),
-      ...["job", "host", "session"].map(show),
+      ...["job", "host"].map(show),
     ].join(" · ");
     const links = [
       list.files(row) ? make("a", { href: list.files(row) }, "raw files") : null,
@@ -520,7 +539,8 @@
       const [width, room] = [byId("view").clientWidth, byId("points").clientWidth];
       if (width > 0 && width !== drawnWidth) draw();
       if (room > 0 && room !== scatterWidth) drawPoints();
+      showRest();
     });
-    for (const name of ["view", "points"]) redraw.observe(byId(name));
+    for (const name of ["view", "points", "scroll"]) redraw.observe(byId(name));
   };
 })();

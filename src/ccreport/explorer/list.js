@@ -4,6 +4,8 @@
   const explorer = (window.ccreportExplorer = window.ccreportExplorer || {});
   // Sorted by how far they are from 0: of two runs that are as odd one is above and one below the others.
   const SIZED = new Set(["deviation_z"]);
+  // What was set, not measured: shown as it was written.
+  const NOMINAL = new Set(["rtt_ms", "loss_pct"]);
   // A run is an outlier from here on (explorer/run_list.py).
   explorer.OUTLIER_Z = 3.5;
 
@@ -15,19 +17,22 @@
     columns.set("state", prepareColumn({ key: "state", label: "State", unit: "", ...packed.states }, textOf));
     // Modes are algorithms or "both".
     const algorithms = new Map(packed.algorithms.map(algorithm => [algorithm.cc, algorithm]));
-    const mode = columns.get("mode");
-    mode.show = row => nameMode(algorithms, mode.value(row));
+    const session = columns.get("session");
+    if (session) session.shorten = row => shortenSession(session.show(row));
     const list = {
       count: packed.count,
       columns,
       algorithms,
       paper: packed.paper,
       rate: packed.rate,
+      rules: packed.rules,
       exhibits: packed.exhibits,
       files: textOf(packed.files),
       id: row => head(row) + middle(row) + packed.tails[row],
       script: row => (Object.hasOwn(packed.scripts, row) ? packed.scripts[row] : list.id(row)),
     };
+    const mode = columns.get("mode");
+    mode.show = row => (mode.value(row) === BOTH ? nameAlgorithms(list, row, " + ") : nameMode(algorithms, mode.value(row)));
     const all = Array.from({ length: list.count }, (_, row) => row);
     list.rows = new Map(all.map(row => [list.id(row), row]));
     list.sort = memoize(sort => sortRows(all, columns.get(sort.replace(/^-/, "")), sort.startsWith("-")));
@@ -42,6 +47,11 @@
     );
     return list;
   };
+
+  // Of runs whose flows of several algorithms share the path.
+  const BOTH = "both";
+  // "2026-11-25:17:56" is "11-25 17:56": the year is the same in a list, and is on the cards.
+  const shortenSession = session => session.replace(/^\d{4}-(\d\d-\d\d)[:T_ -](\d\d:\d\d).*$/, "$1 $2");
 
   const nameMode = (algorithms, mode) => algorithms.get(mode)?.name ?? mode ?? "–";
   // As a choice: "BBR alone", unlike that of runs with any flow of BBR.
@@ -61,9 +71,8 @@
     const show = isText
       ? row => value(row) ?? "–"
       : row => (value(row) === null ? "–" : explorer.showNumber(value(row), column.decimals));
-    const max = isText ? 0 : column.values.reduce((most, number) => Math.max(most, number ?? 0), 0);
     const rank = isText ? column.index : SIZED.has(column.key) ? column.values.map(number => number && Math.abs(number)) : column.values;
-    return { ...column, isText, value, show, max, rank };
+    return { ...column, isText, value, show, rank };
   };
 
   // Texts of numbers with blanks as wide as digits behind them, so that their points are below each other.
@@ -75,6 +84,26 @@
       return places[i] > 0 ? text + "\u2007".repeat(most - places[i]) : `${text}\u2008${"\u2007".repeat(most - 1)}`;
     });
   };
+
+  // Which decimals the listed values of a column have: 4 digits of the largest, none of whole numbers.
+  explorer.chooseDecimals = (column, rows) => {
+    if (column.isText || column.decimals !== null || NOMINAL.has(column.key)) return column.decimals;
+    const values = rows.map(row => column.values[row]).filter(value => value !== null);
+    if (values.every(Number.isInteger)) return 0;
+    return countDecimals(values, 4);
+  };
+
+  // Those of so many digits of the largest.
+  const countDecimals = (values, digits) => {
+    const largest = values.reduce((most, value) => Math.max(most, Math.abs(value)), 0);
+    return largest === 0 ? 0 : Math.max(0, digits - 1 - Math.floor(Math.log10(largest)));
+  };
+
+  // The same decimals all down a column, but 2 digits of what would lose them.
+  explorer.showFixed = (value, decimals) =>
+    decimals && value !== 0 && Math.abs(value) < 10 ** (1 - decimals)
+      ? Number(value.toPrecision(2)).toFixed(1 - Math.floor(Math.log10(Math.abs(value))))
+      : explorer.showNumber(value, decimals);
 
   // 4 significant digits where no number of decimals is given, with commas between thousands, as the charts have them.
   explorer.showNumber = (value, decimals = null) => {
@@ -136,21 +165,46 @@
   // "RPC test (netperf)", of a run that has no bulk rate (explorer/run_list.py), else null.
   explorer.nameRpc = (list, row) => /^RPC test \([^)]*\)/.exec(list.columns.get("uncounted_reason").value(row) ?? "")?.[0] ?? null;
 
-  // What a run was: "CUBIC and BBRv2, 16 flows, RTT 80 ms, loss 0.1 %, iteration 2", without what is not known.
+  const nameAlgorithms = (list, row, between) =>
+    explorer.listAlgorithms(list, row)
+      .map(cc => list.algorithms.get(cc).name)
+      .join(between);
+
+  // What a run was: "CUBIC and BBRv2, 16 flows, RTT 80 ms, loss 0.1 %, iteration 2, session 2026-11-25:17:56", without
+  // what is not known.
   explorer.nameRun = (list, row) => {
     const show = (key, before, after) => {
       const column = list.columns.get(key);
       return column.value(row) === null ? "" : `${before}${column.show(row)}${after}`;
     };
-    const algorithms = explorer.listAlgorithms(list, row).map(cc => list.algorithms.get(cc).name);
+    const session = list.columns.get("session")?.value(row);
     const parts = [
-      algorithms.join(" and "),
+      nameAlgorithms(list, row, " and "),
       explorer.nameRpc(list, row) ?? show("flows_count", "", list.columns.get("flows_count").value(row) === 1 ? " flow" : " flows"),
       show("rtt_ms", "RTT ", " ms"),
       [show("loss_pct", "loss ", " %"), explorer.namePattern(list, row)].filter(Boolean).join(" in "),
       show("iteration", "iteration ", ""),
+      session && `session ${session}`,
     ];
     return parts.filter(Boolean).join(", ");
+  };
+
+  const nameRules = (list, names) =>
+    names
+      .split(", ")
+      .map(name => list.rules[name] ?? name)
+      .join("; ");
+
+  // "rate: mean 9.43, median 9.58 Gbit/s", of the rows that have one.
+  explorer.summariseRate = (list, rows) => {
+    const column = list.columns.get("rate_bps");
+    const rates = rows.map(row => column.value(row)).filter(rate => rate !== null).sort((a, b) => a - b);
+    if (rates.length === 0) return "";
+    const mean = rates.reduce((sum, rate) => sum + rate, 0) / rates.length;
+    const median = (rates[Math.floor((rates.length - 1) / 2)] + rates[Math.floor(rates.length / 2)]) / 2;
+    const show = rate => explorer.showFixed(rate, countDecimals([mean, median], 3));
+    const of = rates.length === rows.length ? "" : ` (of ${rates.length.toLocaleString("en")} with a rate)`;
+    return `Rate: mean ${show(mean)}, median ${show(median)} ${list.rate.unit}${of}`;
   };
 
   explorer.nameColumn = ({ label, unit }) => (unit ? `${label} (${unit})` : label);
@@ -159,7 +213,7 @@
   explorer.describeState = (list, row) => {
     const [state, rules, reason] = ["state", "suspect_rules", "uncounted_reason"].map(key => list.columns.get(key).value(row));
     if (explorer.nameRpc(list, row)) return reason;
-    return state === "counted" ? "" : rules ? `suspect by ${rules}` : reason && reason !== state ? `${state}: ${reason}` : state;
+    return state === "counted" ? "" : rules ? `suspect: ${nameRules(list, rules)}` : reason && reason !== state ? `${state}: ${reason}` : state;
   };
 
   explorer.isOutlier = (list, row) => Math.abs(list.columns.get("deviation_z").value(row) ?? 0) > explorer.OUTLIER_Z;

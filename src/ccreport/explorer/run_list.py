@@ -14,6 +14,7 @@ import polars as pl
 from ccreport.core.tables import load_schema
 from ccreport.explorer.palette import describe_algorithms, describe_paper
 from ccreport.explorer.script import name_script, round_number
+from ccreport.measure.suspects.measure import RULES
 from ccreport.summarise.grids.grid import rate_unit
 from ccreport.trace.raw_files import ReadFiles
 from ccreport.trace.rows.left_out import explain_uncounted
@@ -45,6 +46,7 @@ COLUMNS: Final = (
     ListColumn("rtt_ms", "RTT", "ms"),
     ListColumn("loss_pct", "Loss", "%"),
     ListColumn("iteration", "Iteration", decimals=0),
+    ListColumn("session", "Session", is_text=True),
     ListColumn(
         "rate_bps",
         "Rate",
@@ -76,7 +78,6 @@ COLUMNS: Final = (
     ListColumn("cpu_sender_mean_pct", "CPU", "sender, %"),
     ListColumn("cpu_receiver_mean_pct", "CPU", "receiver, %"),
     ListColumn("host", "Host", is_text=True),
-    ListColumn("session", "Session", is_text=True),
     ListColumn("sender_host", "Sender", is_text=True),
     ListColumn("cc_list", "Algorithms", is_text=True),
     ListColumn(
@@ -157,8 +158,8 @@ def describe_list(runs: pl.DataFrame, files: ReadFiles, published: pl.DataFrame)
 
     A text column is `{texts, index}`, the state and the parts of the ids too. `scripts` has the name of a run's file
     where that is not its id, `files` where the report lists its raw files, `exhibits` those of `published`, in the
-    order of the pages, `rate` the unit of rates and what those of series are divided by. A run's id is head + middle +
-    tail.
+    order of the pages, `rules` those for suspect runs in words, `rate` the unit of rates and what those of series are
+    divided by. A run's id is head + middle + tail.
     """
     ids = runs["run_id"].to_list()
     heads, middles, tails = zip(*map(_split_id, ids, runs["experiment_id"]), strict=True) if ids else ((), (), ())
@@ -177,6 +178,7 @@ def describe_list(runs: pl.DataFrame, files: ReadFiles, published: pl.DataFrame)
         "algorithms": describe_algorithms(algorithms),
         "exhibits": published["exhibit"].unique(maintain_order=True).to_list(),
         "paper": describe_paper(),
+        "rules": {rule.name: rule.label for rule in RULES},
         "rate": {"unit": unit, "divisor": divisor / SERIES_BPS},
     }
 

@@ -6,12 +6,12 @@
   // What makes a run an exception is below the name of its job, and that its loss comes in bursts below the loss. Goodput is the rate; the plot has throughput too.
   const HIDDEN = new Set(["cc_list", "state", "suspect_rules", "uncounted_reason", "exhibits", "throughput_bps", "line_rate_bps", "loss_pattern"]);
   // On a phone these come first: what a list is looked through for. Below the job is why a run is suspect.
-  const FIRST = ["mode", "rtt_ms", "loss_pct", "rate_bps", "deviation_z", "job"];
+  const FIRST = ["mode", "flows_count", "rtt_ms", "loss_pct", "rate_bps", "session", "deviation_z", "job"];
   // Beside a run that is open there is room for these.
-  const MAIN = [...FIRST, "iteration", "flows_count", "retransmit_ratio"];
+  const MAIN = [...FIRST, "iteration"];
   const isPhone = () => matchMedia("(max-width: 40rem)").matches;
   // The machines and when: what is left out first where the list is too narrow.
-  const LAST = ["host", "session", "sender_host"];
+  const LAST = ["host", "sender_host"];
   const rankOf = key => (MAIN.includes(key) ? null : LAST.includes(key) ? "x-more x-last" : "x-more");
   const classOf = ({ key, isText }, ofText) => [isText ? ofText : "x-number", rankOf(key)].filter(Boolean).join(" ") || null;
   const isKnown = column => column.rank.some(value => value !== null && value !== -1);
@@ -76,21 +76,22 @@
         else this.head[i].removeAttribute("aria-sort");
       });
       this.first = page * PAGE_ROWS;
-      this.total = rows.length;
       // What no listed run has takes no room.
       this.absent = this.columns.map(column => rows.length > 0 && rows.every(row => column.value(row) === null));
       this.absent.forEach((isAbsent, i) => (this.head[i].hidden = isAbsent));
       this.shown = rows.slice(this.first, this.first + PAGE_ROWS);
       this.focused = Math.min(this.focused, Math.max(0, this.shown.length - 1));
       this.table.setAttribute("aria-rowcount", rows.length + 1);
-      const texts = this.columns.map(column => this.listTexts(column));
+      const texts = this.columns.map(column => this.listTexts(column, explorer.chooseDecimals(column, rows)));
       this.body.replaceChildren(...this.shown.map((row, i) => this.makeRow(row, i, texts)));
       this.mark(picked);
     }
 
-    listTexts(column) {
-      const texts = this.shown.map(row => column.show(row));
-      return column.isText ? texts : explorer.alignPoints(texts);
+    listTexts(column, decimals) {
+      if (column.isText) return this.shown.map(column.shorten ?? column.show);
+      const isFree = column.decimals === null && decimals !== null;
+      const show = row => (isFree && column.value(row) !== null ? explorer.showFixed(column.value(row), decimals) : column.show(row));
+      return explorer.alignPoints(this.shown.map(show));
     }
 
     makeRow(row, i, texts) {
@@ -104,16 +105,12 @@
     }
 
     makeCell(column, row, text) {
-      const cell = make("td", { class: classOf(column, "x-text"), title: column.isText ? column.value(row) : null });
+      const cell = make("td", { class: classOf(column, "x-text"), title: column.isText ? column.value(row) : null, "data-key": column.key });
       if (column.key === "mode") cell.append(...this.makeDots(row));
       cell.append(text);
       const describe = { job: explorer.describeState, loss_pct: explorer.namePattern, deviation_z: nameOutlier }[column.key];
       const more = describe ? describe(this.list, row) : "";
       if (more) cell.append(make("small", { title: more }, more));
-      if (column.key === "rate_bps" && column.value(row) !== null && column.max > 0) {
-        cell.classList.add("x-bar");
-        cell.style.setProperty("--share", column.value(row) / column.max);
-      }
       return cell;
     }
 

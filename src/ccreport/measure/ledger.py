@@ -61,7 +61,7 @@ def measure_ledger(
     if strict and all_rejects.height:
         first, *others = _describe(all_rejects)
         more = f"; {count_things(len(others), 'line')} more in this log:" if others else ""
-        raise LedgerError("\n  ".join([f"strict is set and could not use {first}{more}", *others]))
+        raise LedgerError("\n  ".join([f"strict is set, and not all could be used: {first}{more}", *others]))
 
 
 def _list_files(manifests: Iterable[Path]) -> tuple[pl.DataFrame, pl.DataFrame]:

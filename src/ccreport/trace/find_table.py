@@ -10,10 +10,10 @@ import duckdb
 import polars as pl
 
 from ccreport.core.declarations import QUERIES, SCHEMAS
-from ccreport.core.declared_files import read_declared
+from ccreport.core.declared_files import read_declared, show_path
 from ccreport.core.errors import InputError
 from ccreport.core.evaluation import AUTO, CLAIMS, SAMPLE, choose_evaluation, list_evaluations, resolve_evaluation
-from ccreport.core.schema_problems import guess, guess_near
+from ccreport.core.schema_problems import find_near, guess, guess_near
 from ccreport.summarise.database import connect
 from ccreport.summarise.open_results import is_outdated, open_results
 
@@ -72,7 +72,19 @@ def find_databases(place: Path) -> list[Path]:
                 for database, name in ((database, database.parent.name) for database in found)
             ]
             return [database for *_, database in sorted(ranked)]
-    raise InputError(f"no database at {place}; `make report` builds one, --database names another")
+    results = find_results()
+    evaluations = {database.parent.name: str(database.parent) for database in results.glob(f"*/{DATABASE}")}
+    near = find_near(place.name, evaluations)
+    meant = f"; did you mean `{evaluations[near]}`?" if near else "; `make report` builds one, --database names another"
+    raise InputError(f"no database at {place}{meant}")
+
+
+def find_elsewhere(table: str, database: Path) -> str:
+    """Return what to put behind a table that a database lacks: the evaluation of the same results that has it."""
+    for other in sorted(database.parent.parent.glob(f"*/{DATABASE}")):
+        if other.parent.name != database.parent.name and table in (*list_tables(other), *_list_views(other)):
+            return f"; the evaluation {other.parent.name} has it: --database {show_path(other.parent)}"
+    return ""
 
 
 def _read_sections(results: Path) -> set[str]:

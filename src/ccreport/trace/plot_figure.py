@@ -1,15 +1,16 @@
 """The command `plot_figure`: a figure of an evaluation drawn by hand, as it is declared or with changes."""
 
 import contextlib
+import re
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
 
 import duckdb
 
 from ccreport.core.declarations import SCHEMAS, load_yaml
-from ccreport.core.declared_files import blame, parse_declared
+from ccreport.core.declared_files import blame, parse_declared, show_path
 from ccreport.core.errors import InputError
 from ccreport.core.evaluation import load_evaluation, resolve_evaluation
 from ccreport.core.schema_problems import find_problem
@@ -17,13 +18,16 @@ from ccreport.core.text import display_name
 from ccreport.figures.exhibits import find_number, list_exhibits
 from ccreport.figures.select.declaration import (
     KINDS_OF_KEY,
+    RUNS,
     FigureDeclaration,
     FigureError,
     choose_view,
+    list_untaken,
     read_declaration,
 )
 from ccreport.figures.select.queries import MissingFigure, UnknownRunError
 from ccreport.figures.select.recording_database import Database
+from ccreport.figures.wording.runs import join_names
 from ccreport.figures.write import FILES, draw_declaration
 from ccreport.summarise.open_results import open_results
 from ccreport.trace.absent_values import describe_absent_values
@@ -64,14 +68,18 @@ def plot_figure(
     there = sorted(path.name for path in output.glob("[!.]*"))
     if there and not {*there} & {*FILES}:
         raise InputError(f"{output} holds other things, such as {there[0]}; --output names a figure's own folder")
-    declared = load_evaluation(file)["figures"]
+    whole = load_evaluation(file)
+    declared = whole["figures"]
     # The report's numbers leave those without data for last.
     name = find_number(list_exhibits(declared, database.parent / "figures"), figure) or figure
     changes = read_changes(change, declared.get(name, {}).get("kind"))
+    if "kind" in changes:
+        _say_what_is_left_out(declared.get(name, {}), changes)
     try:
         declaration = read_declaration(file, name, changes)
         place, folder = database.absolute(), output.absolute()
         with open_results(database) as connection, Database(place) as opened:
+            _check_labels(declaration, connection, whole["labels"], file)
             try:
                 draw_declaration(declaration, opened, folder)
             except MissingFigure as missing:
@@ -85,6 +93,32 @@ def plot_figure(
         problem = f"the title is still that of the declared figure, “{kept}”; change it too: --change title=…"
         print(f"ccreport: {display_name(problem)}", file=sys.stderr)
     print(output / FILES[0])
+
+
+def _say_what_is_left_out(declared: Mapping[str, Any], changes: Mapping[str, Any]) -> None:
+    """Say on stderr which keys of a declared figure its other kind does not take."""
+    left_out = [key for key in list_untaken(declared, changes["kind"]) if key not in changes and declared[key]]
+    if left_out:
+        kept = "; the figure has only its own `where`" if "panels" in left_out else ""
+        told = f"{changes['kind']} does not take {join_names(left_out)}, left out{kept}"
+        print(f"ccreport: {display_name(told)}", file=sys.stderr)
+
+
+def _check_labels(
+    declaration: FigureDeclaration, connection: duckdb.DuckDBPyConnection, labels: Iterable[str], evaluation: Path
+) -> None:
+    """Raise FigureError where a condition names a label of its evaluation by which the database was not built."""
+    view = choose_view(declaration.kind, declaration.table)
+    held = {column for column, *_ in connection.execute(f"DESCRIBE {view}").fetchall()} if view == RUNS else {*labels}
+    conditions = " ".join([declaration.where, *(str(panel["where"]) for panel in declaration.panels)])
+    lacking = next((name for name in labels if name not in held and re.search(rf"\b{name}\b", conditions)), None)
+    if lacking is not None:
+        how = f"snakemake --cores 2 evaluation --config evaluation={show_path(evaluation)}"
+        problem = (
+            f"figure {declaration.name!r}: another evaluation made these results, which have no label `{lacking}`; "
+            f"`{how}` makes them by this one, or write the label's condition in place of its name"
+        )
+        raise FigureError(problem, ("figures", declaration.name, "where"))
 
 
 def read_changes(given: Sequence[str], kind: str | None = None) -> dict[str, Any]:
@@ -101,6 +135,7 @@ def read_changes(given: Sequence[str], kind: str | None = None) -> dict[str, Any
         # A title may have a colon.
         is_text = schema["properties"].get(key, {}).get("type") == "string"
         changes[key] = value if is_text else parse_declared(value, f"--change {key}")
+    kind = changes.get("kind", kind)
     taken = {
         key: facts
         for key, facts in schema["properties"].items()

@@ -17,10 +17,10 @@ from ccreport.core.evaluation import CLAIMS
 from ccreport.core.text import display_name
 from ccreport.summarise.database import QueryError, quote_name, read_files
 from ccreport.summarise.open_results import open_results
-from ccreport.summarise.refused_sql import describe_refusal
+from ccreport.summarise.refused_sql import TABLE, describe_refusal
 from ccreport.summarise.view_columns import describe_columns
 from ccreport.trace.absent_values import describe_absent_values
-from ccreport.trace.find_table import find_databases, find_results, warn_of_other
+from ccreport.trace.find_table import find_databases, find_elsewhere, find_results, warn_of_other
 from ccreport.trace.queries.pooled_columns import describe_pooled
 
 # A published table is there twice: as it was published, and as the view that it is made by.
@@ -108,6 +108,9 @@ def sql(query: str = TABLES, /, database: Path | None = None, rows: int = 100) -
                 raise
             raise QueryError(describe_refusal(error)) from error
         except duckdb.Error as error:
+            lacking = TABLE.search(str(error))
+            if lacking and (elsewhere := find_elsewhere(lacking[1], place)):
+                raise QueryError(f"{place.parent.name} has no table {lacking[1]}{elsewhere}") from error
             raise QueryError(describe_refusal(error, connection, query)) from error
     # A terminal obeys what a name of the archive may contain.
     print("\n".join(map(display_name, shown.getvalue().splitlines())))

@@ -11,7 +11,8 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Final
 
-from ccreport.core.declared_files import DeclarationError, read_declared
+from ccreport.core.configuration import PATHVARS, Sources, check_pathvars
+from ccreport.core.declared_files import DeclarationError
 from ccreport.core.schema_problems import guess_path
 
 TARGET_FIRST: Final = "; a target comes before this option"
@@ -46,12 +47,15 @@ def find_mistyped(arguments: Sequence[str]) -> str | None:
             if not path.exists():
                 return f"{option}: {path} does not exist{guess_path(path) or TARGET_FIRST}"
             try:
-                read_declared(path)
+                check_pathvars(Sources({}, [path]))
             except DeclarationError as error:
                 return f"{option}: {error}"
         for number, entry in enumerate(values if option in ("--config", "-C") else ()):
             if not READ.match(entry):
                 return f"--config: {_explain_entry(entry, ' '.join(values[max(number - 1, 0) : number + 3]))}"
+            key, _, given = entry.partition("=")
+            if key == PATHVARS and not given.lstrip().startswith("{"):
+                return f"--config: `{entry}` is not a group of keys; write 'pathvars={{results: {given}}}'"
     return None
 
 

@@ -143,10 +143,10 @@ CELLS = pl.DataFrame(
 
 def test_intervals_are_marked_in_heads_and_cells_so_that_a_phone_can_do_without() -> None:
     html = format_html(lay_out_cells(CELLS, "table_2_testbed", DECLARED, []))
-    assert html.count('<span class="interval">95 % interval</span>') == 4
-    assert re.search(r'<td[^>]*><span class="interval">39\.0–41\.0[^<]*</span></td>', html)
+    assert html.count('<span class="less">95 % interval</span>') == 4
+    assert re.search(r'<td[^>]*><span class="less">39\.0–41\.0[^<]*</span></td>', html)
     # Heads and cells of four columns, two rows.
-    assert html.count('class="interval"') == 4 + 2 * 4
+    assert html.count('class="less"') == 4 + 2 * 4
 
 
 # The second row of the summary.

@@ -122,7 +122,21 @@ def read_declarations(
     if absent is not None:
         raise FigureError(f"no figure `{absent}`{guess(absent, declared)}")
     names = {"names": whole["algorithm_names"]}
-    return [declare_figure(figure, declared[figure] | names | changes) for figure in figures]
+    kind = changes.get("kind")
+    given = {figure: _keep_taken(declared[figure], kind) if kind else declared[figure] for figure in figures}
+    return [declare_figure(figure, facts | names | dict(changes)) for figure, facts in given.items()]
+
+
+def list_untaken(declared: Mapping[str, Any], kind: str) -> list[str]:
+    """Return the keys of a declared figure that another kind does not take."""
+    return [key for key in declared if key in KINDS_OF_KEY and kind not in KINDS_OF_KEY[key]]
+
+
+def _keep_taken(declared: Mapping[str, Any], kind: str) -> dict[str, Any]:
+    """Return a declared figure without what another kind does not take."""
+    untaken = list_untaken(declared, kind)
+    kept = {key: value for key, value in declared.items() if key not in untaken}
+    return kept | ({"overlapped": True} if "overlapped" in untaken else {})
 
 
 def declare_figure(figure: str, declared: Mapping[str, Any]) -> FigureDeclaration:

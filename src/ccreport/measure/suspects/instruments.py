@@ -8,6 +8,7 @@ from ccreport.measure.suspects.rule import Rule
 
 SAMPLE_GAP: Final = Rule(
     name="sample_gap",
+    label="a gap between samples of ss",
     definition="The longest time between two samples of `ss` is more than twice their median distance.",
     reason=(
         "A sampler that only wakes up late within an interval leaves at most two intervals between two samples. After "
@@ -20,6 +21,7 @@ SAMPLE_GAP: Final = Rule(
 
 CLOCK_STEP: Final = Rule(
     name="clock_step",
+    label="the clock stepped",
     definition=(
         "From one sample of `ss` to the next, with data outstanding at both, the clock of the samples and the "
         "kernel's count of busy time (median over flows) moved by amounts that differ by more than the sampling "
@@ -36,6 +38,7 @@ CLOCK_STEP: Final = Rule(
 
 KERNEL_DROPS: Final = Rule(
     name="kernel_drops",
+    label="drops outside the declared path",
     definition=(
         "The testbed's kernel dropped packets or shortened queues elsewhere than where the path is declared to drop."
     ),

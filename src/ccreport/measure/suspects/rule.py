@@ -11,10 +11,11 @@ class Rule:
 
     `observed` and `bound` are quantities in `unit`, null where a run does not tell; a run breaks the rule where
     `observed` is on the wrong side of `bound` (above, or below if `is_minimum`) and `condition` is true.
-    `definition` says this in words, `reason` where the bound comes from.
+    `definition` says this in words, `label` in a few, `reason` where the bound comes from.
     """
 
     name: str
+    label: str
     definition: str
     reason: str
     unit: str

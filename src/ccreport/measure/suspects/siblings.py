@@ -54,6 +54,7 @@ IS_RATE_REACHED: Final = RATE_BPS.max().over(*PATH, "mode") >= (1 - TENTH) * PAT
 
 RATE: Final = Rule(
     name="rate_below_siblings",
+    label="slower than others over the path",
     definition=(
         "The rate (goodput, else throughput) is further below the median of the runs over the same path, whichever "
         "their algorithm, than 3.5 · 1.4826 MAD and than a tenth of it, although no segment was retransmitted, the "
@@ -77,6 +78,7 @@ def _load_rule(side: str) -> Rule:
     load = pl.col(f"cpu_{side}_busiest_pct")
     return Rule(
         name=f"{side}_cpu_above_siblings",
+        label=f"a busier processor of the {side} than others of the condition",
         definition=(
             f"The busiest processor of the {side} had a load further above the median of the runs of the same "
             "condition and algorithm than 3.5 · 1.4826 MAD and than 10 percentage points."

@@ -8,6 +8,7 @@ from ccreport.measure.suspects.rule import Rule
 
 UNDELIVERED: Final = Rule(
     name="receiver_not_drained",
+    label="the receiver read too little",
     definition=(
         "What the sender's sockets took and the receiver had not read at the end is more than twice the largest send "
         "buffers and offered windows that `ss` sampled."
@@ -23,6 +24,7 @@ UNDELIVERED: Final = Rule(
 
 MISSING_FLOWS: Final = Rule(
     name="flows_missing",
+    label="flows missing",
     definition="The run has fewer TCP flows than streams were asked of its clients.",
     reason="The flows that are there shared the path with fewer others than the condition says.",
     unit="flows",
@@ -33,6 +35,7 @@ MISSING_FLOWS: Final = Rule(
 
 REPEATED: Final = Rule(
     name="attempt_repeated",
+    label="an earlier try failed or was disturbed",
     definition="The run is not the first try of its kind: an earlier one failed or was disturbed.",
     reason=(
         "What ended the earlier try may have lasted, and a run that is repeated until it looks right is a selected one."
@@ -47,6 +50,7 @@ SAME_TEST: Final = ("start_utc", "duration_s", "host", "sender_host", "throughpu
 
 COPIED: Final = Rule(
     name="test_twice",
+    label="a copy of another run",
     definition="A run before it in the table of runs has the same start, duration, hosts, rate and retransmits.",
     reason="Two tests never agree in all digits of all of these: it is one test, which is there twice and counts once.",
     unit="runs",

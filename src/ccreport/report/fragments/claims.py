@@ -51,11 +51,16 @@ def describe_claims(judged: pl.DataFrame) -> dict[str, str]:
 
 
 def render_claims(
-    judged: pl.DataFrame, declared: Mapping[str, Any], exhibits: Mapping[str, tuple[str, Exhibit]]
+    judged: pl.DataFrame,
+    declared: Mapping[str, Any],
+    exhibits: Mapping[str, tuple[str, Exhibit]],
+    *,
+    has_reasons: bool = True,
 ) -> str:
     """Return the fragment: all claims with their verdicts, then each with its checks, source and figures.
 
-    `declared` are the evaluation's claims, `exhibits` what `find_exhibits` returns of it.
+    `declared` are the evaluation's claims, `exhibits` what `find_exhibits` returns of it. The table of all claims says
+    why each has its verdict only if it `has_reasons`; each claim's own section always does.
     """
     if judged.is_empty():
         return "The evaluation makes no claims.\n"
@@ -63,7 +68,7 @@ def render_claims(
     unexplained = {claim for claim, verdict in list_unexplained(judged) if verdict == FAILS}
     rows_of = {claim: judged.filter(pl.col("claim") == claim).to_dicts() for claim in declared}
     parts = [f"{PUBLISHED}\n"] if any(map(is_published, declared.values())) else []
-    parts += [_render_overview(rows_of, declared)]
+    parts += [_render_overview(rows_of, declared, has_reasons=has_reasons)]
     # What is so of all claims is said once.
     is_one = judged.select("bounds_commit", "bounds_set_utc").n_unique() == 1
     is_dated = judged["is_preregistered"].n_unique() > 1
@@ -83,7 +88,9 @@ def is_published(facts: Mapping[str, Any]) -> bool:
     return any(key in check for check in facts["checks"] for key in ("quote", "paper"))
 
 
-def _render_overview(rows_of: Mapping[str, list[dict[str, Any]]], declared: Mapping[str, Any]) -> str:
+def _render_overview(
+    rows_of: Mapping[str, list[dict[str, Any]]], declared: Mapping[str, Any], *, has_reasons: bool
+) -> str:
     rows = []
     for claim, facts in declared.items():
         verdict = rows_of[claim][0]["claim_verdict"]
@@ -93,7 +100,7 @@ def _render_overview(rows_of: Mapping[str, list[dict[str, Any]]], declared: Mapp
         required = f"; required: {require_bounds(decisive)}"
         here = f"<br><small>{text(decisive['check'] + required)}{count_verdicts(rows_of[claim])}</small>"
         about = decisive["about_archive"]
-        why = "" if about is None else f"<br><small>{introduce_note(verdict)}: {text(about)}</small>"
+        why = "" if about is None or not has_reasons else f"<br><small>{introduce_note(verdict)}: {text(about)}</small>"
         rows.append(
             [
                 Html(f'<a href="#{make_label("claim", claim)}">{text(facts["text"])}</a>{why}'),

@@ -7,6 +7,7 @@ What a publication has goes by its number there, all else by S1, S2 and so on in
 data last, so that those that are drawn have no gaps between their numbers.
 """
 
+import csv
 import html
 import re
 import shlex
@@ -59,10 +60,15 @@ CAPTION: Final = re.compile(r"<caption>(.*?)</caption>", re.DOTALL)
 ROWS_SHOWN: Final = 25
 RUNS_SHOWN: Final = 12
 DATA_DIGITS: Final = 4
+# A table with a row for each captured connection has hundreds: on paper a longer one is named only.
+PRINTED_ROWS: Final = 40
 
 
 def render_table_fragment(table: Exhibit, tables: Path, fragments: Path) -> None:
-    """Write `table_<name>.md`: the finished table with label and caption, its CSV and LaTeX files, and its query."""
+    """Write `table_<name>.md`: the finished table with label and caption, its CSV and LaTeX files, and its query.
+
+    The PDF's supplement has a sentence in place of a long one of captures.
+    """
     finished = (tables / f"{table.name}.html").read_text(encoding="utf-8").strip()
     region = f'<div class="table-scroll" role="region" aria-label="{escape_text(table.title)}" tabindex="0">'
     units = CAPTION.search(finished)
@@ -77,6 +83,11 @@ def render_table_fragment(table: Exhibit, tables: Path, fragments: Path) -> None
         tabs.append(("Query", render_quotation(read_query(table.name), f"Query of {table.title}")))
     tabs.append(("Download", links))
     write_fragment(fragments, f"table_{table.name}.md", render_tabs(tabs))
+    with (tables / f"{table.name}.csv").open(encoding="utf-8") as lines:
+        count = sum(1 for _ in csv.reader(lines)) - 1
+    if table.is_of_captures and count > PRINTED_ROWS:
+        told = f"{caption}\n\nIts {count:,} rows are on the website and in its file `tables/{table.name}.csv`.\n"
+        write_fragment(fragments, f"table_{table.name}_supplement.md", told)
 
 
 def _caption_table(table: Exhibit) -> str:

@@ -78,6 +78,7 @@ def render_published_beside(own: pl.DataFrame, table: str, title: str, other_nam
         cells=cells,
         notes=[f"{'; '.join([*signs, f'no sign: {WITHIN}'])}."] if signs else [],
         caption=f"Means in {unit}; CV in %",
+        less=("CV",),
     )
     label = escape_text(f"{title}, beside each other")
     region = f'<div class="table-scroll beside" role="region" aria-label="{label}" tabindex="0">'

@@ -219,7 +219,6 @@ def render_fragments(
     write_fragment(fragments, "dictionary.md", render_dictionary())
     write_fragment(fragments, "campaign_keys.md", render_campaign_keys())
     write_fragment(fragments, "assumptions.md", render_assumptions(PACKAGE))
-    write_fragment(fragments, "assumptions_report.md", "The supplement lists them.\n")
     write_fragment(fragments, "provenance.md", render_provenance(facts, config, evaluation))
     rows_at_most = declared["tables"].get(COMPARISONS, {}).get("rows_at_most", 0)
     members, ran = ({name: own["members"] for name, own in declared["algorithms"].items()}, {*flows["cc"].drop_nulls()})
@@ -230,7 +229,10 @@ def render_fragments(
     for name, has_cells in (("reproduction", True), ("reproduction_report", False)):
         page = render_reproduction(named_cells, titles, algorithms, about, doubts, reasons, has_cells=has_cells)
         write_fragment(fragments, f"{name}.md", page)
-    write_fragment(fragments, "claims.md", render_claims(judged, declared["claims"], find_exhibits(declared, figures)))
+    # On paper both tables of claims are read, one after the other.
+    for name, has_reasons in (("claims", True), ("claims_report", False)):
+        page = render_claims(judged, declared["claims"], find_exhibits(declared, figures), has_reasons=has_reasons)
+        write_fragment(fragments, f"{name}.md", page)
     write_fragment(fragments, "captures_list.md", render_captures(captures, logs, runs))
     held = {"has_captures": not captures.is_empty(), "has_others": not others.is_empty()}
     name = evaluation.stem if evaluation.stem in list_evaluations() else evaluation.name

@@ -3,10 +3,19 @@
 (() => {
   const MOST = 50;
   const AROUND = 100;
+  // Of a text the first so many places of the words are looked at.
+  const PLACES = 300;
   // Of pages that match as well, those with results and what was left out go before how they were made, and both before
   // lists of columns and commands, which have most words.
   const WEIGHTS = { methods: 0.5, dictionary: 0.2, changes: 0.2, docs: 0.2, tutorial: 0.2, own_archive: 0.2, evaluations: 0.2 };
   Object.assign(WEIGHTS, { collect: 0.2, elsewhere: 0.2, cluster: 0.2, publish: 0.2, configuration: 0.2, commands: 0.2, performance: 0.2 });
+  // What a reader may call it, and what pages do.
+  const OTHER_WORDS = {
+    share: "starve starved starves starving starvation unfair fair fairness",
+    rtt: "latency delay ping",
+    rate: "bandwidth speed",
+    retransmit: "resend resent",
+  };
   lunr.tokenizer.separator = /[\s\-/,;:()=]+/;
 
   let index = null;
@@ -29,6 +38,10 @@
     return telling.length ? telling : tokens;
   };
   const stem = words => split(words).map(token => String(lunr.stemmer(new lunr.Token(token))));
+  const synonyms = new Map(
+    Object.entries(OTHER_WORDS).flatMap(([word, others]) => stem(others).map(other => [other, word])),
+  );
+  const translate = words => choose(words).map(token => synonyms.get(stem(token)[0]) ?? token).join(" ");
 
   // A page whose title is just what is looked for goes first, then pages whose titles have all of the words.
   const rankTitle = words => {
@@ -41,16 +54,48 @@
     };
   };
 
-  const find = words => {
+  // Of a section how many of the words its heading has, where these are most of them.
+  const countHeaded = tokens => {
+    const wanted = stem(tokens.join(" "));
+    return row => {
+      const found = stem(searchDocuments[row][3]);
+      const count = wanted.filter(word => found.includes(word)).length;
+      return [row, 2 * count > wanted.length ? count : 0];
+    };
+  };
+
+  const search = words => {
     const tokens = choose(words);
     if (!tokens.length) return [];
     index = index || open();
-    // All of the words first, then sections with some of them or with longer words.
+    // All of the words first, then sections with at least half of them, also within longer words; a number is no part of another.
     const all = index.query(query => query.term(tokens, { presence: lunr.Query.presence.REQUIRED }));
-    const some = index.query(query => query.term(tokens, { wildcard: lunr.Query.wildcard.TRAILING, usePipeline: false }));
+    const stems = stem(tokens.join(" "));
+    const some = index.query(query => {
+      for (const word of stems) {
+        const wildcard = /^\d/.test(word) ? lunr.Query.wildcard.NONE : lunr.Query.wildcard.TRAILING;
+        query.term(word, { wildcard, usePipeline: false });
+      }
+    });
+    const has = (terms, word) => terms.some(term => (/^\d/.test(word) ? term === word : term.startsWith(word)));
+    const isHalf = ({ matchData }) => {
+      const terms = Object.keys(matchData.metadata);
+      return 2 * stems.filter(word => has(terms, word)).length >= stems.length;
+    };
     const ranks = searchDocuments.map(rankTitle(words));
     const titled = [0, 1].flatMap(rank => ranks.flatMap((found, row) => (found === rank ? [row] : [])));
-    return [...new Set([...titled, ...[...all, ...some].map(hit => Number(hit.ref))])];
+    const rows = [...all, ...some.filter(isHalf)].map(hit => Number(hit.ref));
+    const headed = new Map(rows.map(countHeaded(tokens)));
+    return [...titled, ...rows.sort((a, b) => headed.get(b) - headed.get(a))];
+  };
+
+  // By the pages' own words the first page answers it, if at all, before the others go into it.
+  const find = words => {
+    const [found, other] = [search(words), translate(words)];
+    if (other === choose(words).join(" ")) return [...new Set(found)];
+    const more = search(other);
+    const front = more.filter(row => searchDocuments[row][0] === "index.html");
+    return [...new Set([...front, ...found, ...more])];
   };
 
   const make = (tag, properties, ...children) => {
@@ -59,11 +104,14 @@
     return element;
   };
 
-  // The text around the first of the words, each of them marked.
+  // The text where most of the words are near each other, each of them marked; a number whole.
   const cut = (text, words) => {
-    const escaped = choose(words).map(word => word.replace(/[.*+?^${}()|[\]\\/]/g, "\\$&"));
-    const pattern = new RegExp(`(?<![\\p{L}\\p{N}])(${escaped.join("|")})`, "giu");
-    const at = Math.max(0, text.search(pattern));
+    const tokens = [...new Set([...choose(words), ...split(translate(words))])];
+    const escaped = tokens.map(word => `${word.replace(/[.*+?^${}()|[\]\\/]/g, "\\$&")}${/^\d/.test(word) ? "(?!\\.?\\d)" : ""}`);
+    const pattern = new RegExp(`(?<![\\p{L}\\p{N}]|\\d\\.)(${escaped.join("|")})`, "giu");
+    const places = [...text.matchAll(pattern)].slice(0, PLACES).map(match => [match.index, match[0].toLowerCase()]);
+    const near = places.map(([start]) => new Set(places.filter(([at]) => at >= start && at < start + AROUND).map(([, word]) => word)).size);
+    const at = places.length ? places[near.indexOf(near.reduce((a, b) => Math.max(a, b)))][0] : 0;
     const from = at > AROUND ? text.indexOf(" ", at - AROUND) + 1 : 0;
     const part = text.slice(from, at + 2 * AROUND);
     const pieces = part.split(pattern).map((piece, i) => (i % 2 ? make("mark", { textContent: piece }) : piece));

@@ -1,7 +1,7 @@
 """How published tables look: digits, units, and the grid of cells that their HTML and LaTeX are made of."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -43,7 +43,8 @@ class Grid:
 
     `stubs` are the headings of the columns that name a row, `names` their texts row by row; `spanners` are the levels
     of headings above `headings`, the highest first, each a text and the number of columns it spans. `caption` has the
-    units of cells that have no heading of their own to say them.
+    units of cells that have no heading of their own to say them. `less` are the headings of columns that pages leave
+    out where a screen is too narrow for two algorithms beside each other.
     """
 
     table: str
@@ -56,6 +57,7 @@ class Grid:
     cells: list[list[Cell]]
     notes: list[str]
     caption: str = ""
+    less: Collection[str] = (INTERVAL,)
 
     @property
     def is_grouped(self) -> bool:

@@ -8,7 +8,7 @@ import polars as pl
 from great_tables import GT
 from great_tables import html as markup
 
-from ccreport.summarise.grids.grid import INTERVAL, Cell, Grid, html_id
+from ccreport.summarise.grids.grid import Cell, Grid, html_id
 from ccreport.summarise.grids.links import cell_href
 
 # A longer text may break, and of a much longer one the first part alone is open: its row would be a band of blanks.
@@ -41,7 +41,8 @@ def format_html(grid: Grid) -> str:
         del labels[outer]
     # What it formats itself it escapes, names of groups and notes; in labels it would read {{…}} as units.
     formatted = GT(frame, groupname_col=outer, id=html_id(grid.table))
-    formatted = formatted.cols_label(**{name: _label(text) for name, text in labels.items()})
+    labelled = {name: _label(text, is_less=name in columns and text in grid.less) for name, text in labels.items()}
+    formatted = formatted.cols_label(**labelled)
     shown = _show_cells(grid)
     formatted = formatted.fmt(html.escape, [name for name in names if name != outer]).fmt(shown.__getitem__, columns)
     for level, spanners in enumerate(reversed(grid.spanners)):
@@ -65,14 +66,14 @@ def _link(note: str) -> str:
     return note.replace(VERDICTS, f'<a href="{LINK_TO_VERDICTS}">{VERDICTS}</a>')
 
 
-def _label(text: str) -> Any:
+def _label(text: str, *, is_less: bool = False) -> Any:
     escaped = html.escape(text).replace("{", "&#123;")
-    return markup(_mark_interval(escaped) if text == INTERVAL else escaped)
+    return markup(_mark_less(escaped) if is_less else escaped)
 
 
-def _mark_interval(text: str) -> str:
+def _mark_less(text: str) -> str:
     """Return what the pages leave out where a screen is too narrow for two algorithms beside each other."""
-    return f'<span class="interval">{text}</span>'
+    return f'<span class="less">{text}</span>'
 
 
 def _show_cells(grid: Grid) -> dict[str, str]:
@@ -82,7 +83,7 @@ def _show_cells(grid: Grid) -> dict[str, str]:
     for row, (cells, pads) in enumerate(zip(grid.cells, grid.pads, strict=True)):
         for column, (cell, pad) in enumerate(zip(cells, pads, strict=True)):
             text = _show(grid.table, cell, is_link=cell.number not in linked) + pad
-            shown[f"{row}:{column}"] = _mark_interval(text) if grid.headings[column] == INTERVAL else text
+            shown[f"{row}:{column}"] = _mark_less(text) if grid.headings[column] in grid.less else text
             linked.add(cell.number)
     return shown
 
