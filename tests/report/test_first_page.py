@@ -12,6 +12,7 @@ import polars as pl
 import pytest
 from archives import ROOT
 
+from ccreport.compare.claim_verdicts import NO_DIFFERENCE, UNEQUAL, count_verdicts, decide, find_failure, part_claims
 from ccreport.compare.verdicts import NOT_REPRODUCED, REPRODUCED, UNDECIDED
 from ccreport.core.declarations import load_yaml
 from ccreport.core.tables import conform
@@ -20,7 +21,6 @@ from ccreport.report.first_page.forest import draw_forest
 from ccreport.report.first_page.forest_frame import NARROW, WIDE, draw_stripes, write_top_ticks
 from ccreport.report.first_page.pairs import call_labels, list_doubted, list_pairs
 from ccreport.report.first_page.rtts import NO_RTTS, name_rtts, read_rtts
-from ccreport.report.fragments.claim_direction import NO_DIFFERENCE, UNEQUAL, decide, describe_failures, find_failure
 from ccreport.report.fragments.first_page.condition_phrases import add_bracket, phrase_conditions
 from ccreport.report.fragments.first_page.figures_asked import ask_figures
 from ccreport.report.fragments.first_page.findings import find_doubt, render_findings
@@ -192,7 +192,7 @@ def test_what_is_confirmed_contradicted_and_open_is_said_in_three_sentences():
     )
     assert "a ratio of arithmetic mean rates of 25.8" in found[1]
     assert found[1].endswith("and 1.00 here.")
-    in_size = "[1 of 3 claims](claims.qmd?verdict=only+in+size#all-claims) differs only in size"
+    in_size = "[1 of 3 claims](claims.qmd?verdict=differs+only+in+size#all-claims) differs only in size"
     assert found[2] == f"**Other size:** {in_size}."
     # The claim that does not hold is none of those that lack data, though a check of it does.
     assert found[3] == "**Undecided:** 1 of 4 pairs."
@@ -217,11 +217,11 @@ def test_claims_that_fail_in_direction_are_told_from_those_of_equality_and_those
     found = render_findings(judged, declare(judged, 1.0), NO_PAIRS, BOTH, NO_COMPARISONS, TITLES, explained=explained)
     contradicted, in_size = list_sentences(found)
     assert html.unescape(contradicted) == (
-        "**Contradicted:** [3 of 4 claims](claims.qmd?verdict=contradicted#all-claims) do not hold, among them “CUBIC "
-        "<b>varies</b> more” (c: 0.500 here, at least 2 by the claim)."
+        "**Contradicted:** [3 of 4 claims](claims.qmd?verdict=contradicted#all-claims) are contradicted, among them "
+        "“CUBIC <b>varies</b> more” (c: 0.500 here, at least 2 by the claim)."
     )
     assert html.unescape(in_size) == (
-        "**Other size:** [1 of 4 claims](claims.qmd?verdict=only+in+size#all-claims) differs only in size."
+        "**Other size:** [1 of 4 claims](claims.qmd?verdict=differs+only+in+size#all-claims) differs only in size."
     )
     causes = re.findall(r"\n  Recorded causes of the claims: (.*)\n", found)
     assert causes == ["a buffer (1), time (1).", "a buffer (1)."]
@@ -232,12 +232,14 @@ def test_claims_that_fail_in_direction_are_told_from_those_of_equality_and_those
     for neutral, counted in counts.items():
         shown = render_strip(judged, declare(judged, neutral))
         assert re.findall(r'class="count">([^<]+)<', shown) == counted
-        assert describe_failures(judged, declare(judged, neutral)) == f" ({', '.join(counted)})"
+        assert count_verdicts(
+            {word: len(own) for word, own in part_claims(judged, declare(judged, neutral)).items()}
+        ) == (", ".join(counted))
     # A sign of its own for what differs only in size.
     squares = re.findall(r'class="square (\w+)".*d="([^"]+)"', render_strip(judged, declare(judged, 1.0)))
     assert [kind for kind, _ in squares] == ["fails", "fails", "fails", "size"]
     assert len(set(squares)) == 2
-    assert describe_failures(NO_CLAIMS, {}) == ""
+    assert part_claims(NO_CLAIMS, {}) == {}
     # Of those that are contradicted the list has the check.
     shown = html.unescape(render_strip(judged, declare(judged, 1.0)))
     assert re.findall("<small>([^<]+)<", shown) == [
@@ -325,7 +327,7 @@ def test_why_claims_cannot_be_told_is_said():
     )
     found = render_findings(judged, declare(judged), NO_PAIRS, BOTH, NO_COMPARISONS, TITLES)
     *_, last = list_sentences(found)
-    assert last == "**Undecided:** [3 of 4 claims](claims.qmd?verdict=not+enough+data#all-claims)."
+    assert last == "**Undecided:** [3 of 4 claims](claims.qmd?verdict=undecided#all-claims)."
     assert (
         "\n  Of the claims: for 1 no run here meets the conditions, for 1 each condition has only one run, "
         "for 1 the runs are too few or vary too much.\n"

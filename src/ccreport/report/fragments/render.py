@@ -10,7 +10,7 @@ import polars as pl
 import yaml
 
 import ccreport
-from ccreport.compare.claim_wording import show_percentages
+from ccreport.compare.claim_verdicts import show_percentages
 from ccreport.compare.claims import load_explanations
 from ccreport.core.atomic_files import replaces_folder
 from ccreport.core.evaluation import MEANS, list_evaluations, load_evaluation
@@ -50,7 +50,6 @@ from ccreport.report.fragments.absent_exhibits import (
     has_rows,
     leave_out_foreign,
 )
-from ccreport.report.fragments.claim_direction import describe_failures
 from ccreport.report.fragments.claim_exhibits import leave_out_unrelated
 from ccreport.report.fragments.claims import describe_claims, render_claims
 from ccreport.report.fragments.claims_beside import describe_beside
@@ -142,7 +141,7 @@ def render_fragments(
         | {"sha256": escape_text(facts["sha256"]), "place": name_archive(settings) or escape_text(facts["name"])},
         "evaluation": {"title": escape_text(declared["title"]), "exhibits": exhibits},
         "reproduction": describe_reproduction(compared),
-        "claims": describe_claims(judged) | {"failures": describe_failures(judged, declared["claims"])},
+        "claims": describe_claims(judged, declared["claims"]),
         "ledger": {state: f"{count:,}" for state, count in count_states(raw_files).items()}
         | {"overlooked": describe_overlooked(raw_files), "parts": describe_parts(rejects)},
         "results": {"sha256": hash_sums({path.name: hash_file(path) for path in summaries.glob("*.csv")})},

@@ -6,12 +6,11 @@ from typing import Any, Final
 
 import polars as pl
 
-from ccreport.compare.claims import HOLDS, UNKNOWN
+from ccreport.compare.claim_verdicts import CONTRADICTED, HOLDS, SHOWN, SIZE, UNKNOWN, part_claims
 from ccreport.compare.verdicts import NOT_REPRODUCED, REPRODUCED, UNDECIDED
 from ccreport.core.text import count_things
 from ccreport.figures.wording.runs import join_names
 from ccreport.report.first_page.rtts import NO_RTTS, name_rtts
-from ccreport.report.fragments.claim_direction import CONTRADICTED, SIZE, part_failed
 from ccreport.report.fragments.claims import describe_check, link_claims, title_claim
 from ccreport.report.fragments.failed_pairs import name_table
 from ccreport.report.fragments.first_page.condition_phrases import phrase_conditions
@@ -26,11 +25,8 @@ from ccreport.report.markup.blocks import close_fold, open_fold
 from ccreport.report.markup.escape import escape_text
 from ccreport.summarise.grids.plain_numbers import show_plain
 
-QUOTE_WIDTH: Final = 110
 MORE: Final = "More"
 PAIRS_PAGE: Final = "reproduction.qmd"
-# What one claim that fails does, and what several do.
-FAILED: Final = {CONTRADICTED: ("does not hold", "do not hold"), SIZE: ("differs only in size", "differ only in size")}
 NOTHING_EXPLAINED: Final[Mapping[str, Any]] = {"causes": {}, "pairs": {}}
 
 
@@ -120,20 +116,23 @@ def _count_checks(facts: Mapping[str, Any]) -> int:
     return len(facts["checks"])
 
 
-def _tell_failed(judged: pl.DataFrame, claims: Mapping[str, Any], way: str, causes: Mapping[str, Sequence[str]]) -> str:
-    """Return how many claims fail in a way of `part_failed` and why; of those contradicted what one says."""
-    found = part_failed(judged, claims).get(way, [])
+def _tell_failed(
+    judged: pl.DataFrame, claims: Mapping[str, Any], verdict: str, causes: Mapping[str, Sequence[str]]
+) -> str:
+    """Return how many claims fail by a verdict of `SHOWN` and why; of those contradicted what one says."""
+    found = part_claims(judged, claims).get(verdict, [])
     if not found:
         return ""
-    told = FAILED[way][len(found) > 1]
-    if way == CONTRADICTED:
+    told = SHOWN[verdict][len(found) > 1]
+    if verdict == CONTRADICTED:
         facts = claims[found[0]]
         check = escape_text(describe_check(judged.filter(claim=found[0]), facts))
-        told += f"{':' if len(found) == 1 else ', among them'} {_quote(facts)} ({check})"
+        told = f"is {told}:" if len(found) == 1 else f"are {told}, among them"
+        told += f" {_quote(facts)} ({check})"
     counts = {cause: sum(claim in found for claim in of_cause) for cause, of_cause in causes.items()}
     recorded = [f"{escape_text(cause)} ({count:,})" for cause, count in counts.items() if count]
     why = f"{PARAGRAPH}recorded causes of the claims: {', '.join(recorded)}" if recorded else ""
-    return f"{_count_claims(judged, len(found), way)} {told}{why}"
+    return f"{_count_claims(judged, len(found), verdict)} {told}{why}"
 
 
 def _count_claims(judged: pl.DataFrame, count: int, filtered: str) -> str:
@@ -142,8 +141,8 @@ def _count_claims(judged: pl.DataFrame, count: int, filtered: str) -> str:
 
 
 def _quote(facts: Mapping[str, Any]) -> str:
-    """Return the first sentence of a claim, as much of it as has room."""
-    return f"“{title_claim(facts, QUOTE_WIDTH)}”"
+    """Return the first sentence of a claim."""
+    return f"“{title_claim(facts)}”"
 
 
 def _date_claims(judged: pl.DataFrame) -> str:
@@ -193,7 +192,7 @@ def _contradict_pairs(pairs: pl.DataFrame, rtts: pl.DataFrame, reasons: Mapping[
 
 
 def _doubt_claims(judged: pl.DataFrame) -> str:
-    """Return for how many claims there is not enough data, and whether runs are missing, not repeated or too few."""
+    """Return how many claims are undecided, and whether runs are missing, not repeated or too few."""
     unknown = judged.filter((pl.col("claim_verdict") == UNKNOWN) & (pl.col("verdict") == UNKNOWN))
     is_measured = pl.col("runs_count") > 0
     claims = unknown.group_by("claim", maintain_order=True).agg(
@@ -208,7 +207,7 @@ def _doubt_claims(judged: pl.DataFrame) -> str:
         "each condition has only one run": int((measured & ~repeated).sum()),
         "the runs are too few or vary too much": int(repeated.sum()),
     }
-    return _give_reasons(_count_claims(judged, claims.height, UNKNOWN), "claims", reasons)
+    return _give_reasons(_count_claims(judged, claims.height, UNDECIDED), "claims", reasons)
 
 
 def _doubt_pairs(pairs: pl.DataFrame) -> str:
