@@ -39,8 +39,9 @@ from ccreport.report.archive_fragments.other_records import count_others, render
 from ccreport.report.archive_fragments.paths import read_paths, render_paths
 from ccreport.report.archive_fragments.provenance import name_archive, render_assumptions, render_provenance
 from ccreport.report.archive_fragments.raw_file_pages import render_file_pages
+from ccreport.report.archive_fragments.repetitions import describe_repetitions
 from ccreport.report.archive_fragments.suspects import render_suspect_rules, render_suspects, summarise_left_out
-from ccreport.report.first_page.pairs import call_labels, list_doubted, list_pairs
+from ccreport.report.first_page.pairs import call_labels, list_doubted, list_pairs, mark_published
 from ccreport.report.first_page.rtts import read_rtts
 from ccreport.report.fragments.about import BOTH, render_about, render_groups, render_note
 from ccreport.report.fragments.absent_exhibits import (
@@ -162,7 +163,7 @@ def render_fragments(
     )
     with call_algorithms(declared["algorithm_names"]):
         groups = render_groups(flows["cc"].drop_nulls(), declared["algorithms"])
-        of_versions = describe_versions(declared, figures)
+        of_versions = describe_versions(declared, figures, [*flows["cc"].drop_nulls().unique()])
     write_fragment(fragments, "groups.md", groups, BOTH if (runs["mode"] == "both").any() else "")
     algorithms = list(declared["algorithms"])
     titles = {name: facts["title"] for name, facts in declared["tables"].items()}
@@ -170,6 +171,7 @@ def render_fragments(
         frame.with_columns(call_labels(frame[column], declared["labels"]))
         for frame, column in ((compared, "cell"), (asked, "question"))
     )
+    named_questions = mark_published(named_questions, named_cells)
     named_cells = show_names(named_cells, read_shown_names(declared["labels"]))
     rtts = read_rtts(database, declared["labels"])
     pairs = list_pairs(named_cells, algorithms)
@@ -198,7 +200,9 @@ def render_fragments(
     # A report with sections lists them there.
     write_fragment(fragments, "other_evaluations.md", "")
     write_fragment(fragments, "about_archive.md", render_note(about))
-    write_fragment(fragments, "measured.md", render_measured(variables["archive"], has_runs=not runs.is_empty()))
+    repeated = describe_repetitions(declared, summaries)
+    measured = render_measured(variables["archive"], repeated, has_runs=not runs.is_empty())
+    write_fragment(fragments, "measured.md", measured)
     uses = list_uses(database, declared, figures)
     left_out = summarise_left_out(suspects, runs, attempts, uses, settings)
     write_fragment(fragments, "rejected.md", summarise_ledger(raw_files, rejects), left_out)

@@ -17,10 +17,11 @@ from ccreport.report.fragments.first_page.condition_phrases import phrase_condit
 from ccreport.report.fragments.first_page.rate_findings import (
     PARAGRAPH,
     describe_leads,
-    describe_retransmits,
     link_comparisons,
 )
+from ccreport.report.fragments.first_page.retransmit_findings import describe_retransmits
 from ccreport.report.fragments.first_page.sharing_findings import describe_sharing
+from ccreport.report.fragments.first_page.starvation_findings import describe_starvation
 from ccreport.report.markup.blocks import close_fold, open_fold
 from ccreport.report.markup.escape import escape_text
 from ccreport.summarise.grids.plain_numbers import show_plain
@@ -54,6 +55,7 @@ def render_findings(
     answers = (pairs.is_empty() and of_means) or [
         *describe_leads(comparisons, rtts, titles),
         *describe_sharing(comparisons, rtts, titles),
+        *describe_starvation(comparisons, judged, claims, rtts),
         *describe_retransmits(comparisons, rtts),
     ]
     if judged.is_empty() and pairs.is_empty():
