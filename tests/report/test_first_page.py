@@ -194,8 +194,8 @@ def test_what_is_confirmed_contradicted_and_open_is_said_in_three_sentences():
     )
     assert "a ratio of arithmetic mean rates of 25.8" in found[1]
     assert found[1].endswith("and 1.00 here.")
-    in_size = "[1 of 3 claims](claims.qmd?verdict=differs+only+in+size#all-claims) differs only in size"
-    assert found[2] == f"**Other size:** {in_size}."
+    in_size = "[1 of 3 claims](claims.qmd?verdict=differs+only+in+size#all-claims)"
+    assert found[2] == f"**Differs only in size:** {in_size}."
     # The claim that does not hold is none of those that lack data, though a check of it does.
     assert found[3] == "**Undecided:** 1 of 4 pairs."
     assert "\n  Of the pairs: the paper’s runs do not show which algorithm is ahead.\n" in whole
@@ -219,17 +219,17 @@ def test_claims_that_fail_in_direction_are_told_from_those_of_equality_and_those
     found = render_findings(judged, declare(judged, 1.0), NO_PAIRS, BOTH, NO_COMPARISONS, TITLES, explained=explained)
     contradicted, in_size = list_sentences(found)
     assert html.unescape(contradicted) == (
-        "**Contradicted:** [3 of 4 claims](claims.qmd?verdict=contradicted#all-claims) are contradicted, among them "
+        "**Contradicted:** [3 of 4 claims](claims.qmd?verdict=contradicted#all-claims), among them "
         "“CUBIC <b>varies</b> more” (c: 0.500 here, at least 2 by the claim)."
     )
     assert html.unescape(in_size) == (
-        "**Other size:** [1 of 4 claims](claims.qmd?verdict=differs+only+in+size#all-claims) differs only in size."
+        "**Differs only in size:** [1 of 4 claims](claims.qmd?verdict=differs+only+in+size#all-claims)."
     )
     causes = re.findall(r"\n  Recorded causes of the claims: (.*)\n", found)
     assert causes == ["a buffer (1), time (1).", "a buffer (1)."]
     # Without a value where neither is ahead there is no direction.
     (found,) = list_sentences(render_findings(judged, declare(judged), NO_PAIRS, BOTH, NO_COMPARISONS, TITLES))
-    assert found.startswith("**Other size:** [4 of 4 claims]")
+    assert found.startswith("**Differs only in size:** [4 of 4 claims]")
     counts = {1.0: ["3 contradicted", "1 differs only in size"], None: ["4 differ only in size"]}
     for neutral, counted in counts.items():
         shown = render_strip(judged, declare(judged, neutral))

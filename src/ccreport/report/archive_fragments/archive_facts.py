@@ -86,7 +86,7 @@ def render_measured(facts: Mapping[str, str], repetitions: str = "", *, has_runs
     }
     more = [f"{said} {fact}." for said, fact in known.items() if fact != UNKNOWN]
     named = "" if facts["sessions"].startswith("no ") else f" of {facts['sessions']} with {facts['jobs']}"
-    told = [f"{held}{named}.", runs, repetitions, where, *more, algorithms, facts["undeclared"]]
+    told = [f"{held}{named}.", runs, where, repetitions, *more, algorithms, facts["undeclared"]]
     sentences = list(filter(None, told))
     if not facts["results"].startswith("no "):
         sentences.append(f"Result files of the test harness add {facts['results']}, each of which sums up a run.")

@@ -6,7 +6,7 @@ from typing import Any, Final
 
 import polars as pl
 
-from ccreport.compare.claim_verdicts import CONTRADICTED, HOLDS, SHOWN, SIZE, UNKNOWN, part_claims
+from ccreport.compare.claim_verdicts import CONTRADICTED, HOLDS, SIZE, UNKNOWN, part_claims
 from ccreport.compare.verdicts import NOT_REPRODUCED, REPRODUCED, UNDECIDED
 from ccreport.core.text import count_things
 from ccreport.figures.wording.runs import join_names
@@ -71,7 +71,7 @@ def render_findings(
             _tell_failed(judged, claims, CONTRADICTED, explained["causes"]),
             _contradict_pairs(pairs, rtts, explained["pairs"]),
         ),
-        _join("Other size", _tell_failed(judged, claims, SIZE, explained["causes"])),
+        _join(f"{SIZE[0].upper()}{SIZE[1:]}", _tell_failed(judged, claims, SIZE, explained["causes"])),
         _join("Undecided", _doubt_claims(judged), _doubt_pairs(pairs), _doubt_comparisons(comparisons), between="; "),
         _doubt_paper(doubted),
         _join("Caution", _date_claims(judged)),
@@ -125,16 +125,15 @@ def _tell_failed(
     found = part_claims(judged, claims).get(verdict, [])
     if not found:
         return ""
-    told = SHOWN[verdict][len(found) > 1]
+    told = ""
     if verdict == CONTRADICTED:
         facts = claims[found[0]]
         check = escape_text(describe_check(judged.filter(claim=found[0]), facts))
-        told = f"is {told}:" if len(found) == 1 else f"are {told}, among them"
-        told += f" {_quote(facts)} ({check})"
+        told = f"{':' if len(found) == 1 else ', among them'} {_quote(facts)} ({check})"
     counts = {cause: sum(claim in found for claim in of_cause) for cause, of_cause in causes.items()}
     recorded = [f"{escape_text(cause)} ({count:,})" for cause, count in counts.items() if count]
     why = f"{PARAGRAPH}recorded causes of the claims: {', '.join(recorded)}" if recorded else ""
-    return f"{_count_claims(judged, len(found), verdict)} {told}{why}"
+    return f"{_count_claims(judged, len(found), verdict)}{told}{why}"
 
 
 def _count_claims(judged: pl.DataFrame, count: int, filtered: str) -> str:
