@@ -55,8 +55,8 @@ def render_findings(
     answers = (pairs.is_empty() and of_means) or [
         *describe_leads(comparisons, rtts, titles),
         *describe_sharing(comparisons, rtts, titles),
-        *describe_starvation(comparisons, judged, claims, rtts),
         *describe_retransmits(comparisons, rtts),
+        *describe_starvation(comparisons, judged, claims, rtts),
     ]
     if judged.is_empty() and pairs.is_empty():
         return render_list_of_findings(answers, "answer")
