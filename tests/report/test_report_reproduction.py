@@ -289,14 +289,14 @@ def test_a_claim_without_a_verdict_says_what_it_lacks() -> None:
     (row,) = make_claim("a", "not enough data")
     alone, _ = render([row])
     nothing, _ = render([row | {"runs_count": 0}])
-    assert "(nothing to compare its runs with)" in alone
-    assert "(no such runs)" in nothing
+    assert "(not enough data: nothing to compare its runs with)" in alone
+    assert "(not enough data: no such runs)" in nothing
     assert "Needed: runs of &#42;BBRv2&#42;." in nothing
     wide, _ = render([row | {"value": 2.94, "needed_runs_count": 22}])
-    assert f"(about 22 runs in place of {row['runs_count']} would tell)" in wide
+    assert f"(not enough data: about 22 runs in place of {row['runs_count']} would tell)" in wide
     assert "Needed" not in wide
     few, _ = render([row | {"value": 2.94, "runs_count": 2}])
-    assert "(fewer than 3 runs)" in few
+    assert "(not enough data: fewer than 3 runs)" in few
 
 
 def describe_failed(neutral: float | None = None, verdict: str = "does not hold", **more: Any) -> str:

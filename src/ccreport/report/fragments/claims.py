@@ -167,13 +167,13 @@ def _mark(verdict: str) -> Html:
 
 
 def _mark_claim(rows: list[dict[str, Any]], facts: Mapping[str, Any]) -> Html:
-    """Return the verdict on a claim, below it how it is contradicted or what its undecided check lacks."""
+    """Return the verdict on a claim, below it how it is contradicted; what undecided checks lack is said of each."""
     verdict = name_verdict(rows, facts)
-    if verdict not in (CONTRADICTED, UNDECIDED):
+    if verdict != CONTRADICTED:
         return _mark(verdict)
-    why = find_failure(rows, facts)[0] if verdict == CONTRADICTED else name_lack(decide(rows, facts))
     kind = f"verdict-{KINDS[verdict]}"
-    return Html(f'{_mark(verdict)}<b class="{kind}">:</b><br><small class="{kind}">{text(why)}</small>')
+    why = find_failure(rows, facts)[0]
+    return Html(f'{_mark(verdict)}<b class="{kind}">:</b><br><small class="{kind}">{why}</small>')
 
 
 def _render_claim(
@@ -288,4 +288,4 @@ def _name_check(row: Mapping[str, Any], check: Mapping[str, Any]) -> Html:
 
 def _show_lack(row: Mapping[str, Any]) -> Html:
     lack = name_lack(row)
-    return Html(f" <small>({lack})</small>" if lack else "")
+    return Html(f" <small>(not enough data: {lack})</small>" if lack else "")

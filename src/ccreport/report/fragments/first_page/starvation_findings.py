@@ -33,6 +33,8 @@ def describe_starvation(
     counted = count_verdicts({verdict: len(own) for verdict, own in parts.items()})
     of_paper = f"Of {count_things(len(about), 'claim')} about it: {counted}."
     told = " ".join(_tell_claim(judged.filter(claim=name), facts) for name, facts in about.items())
+    # The PDF has the claims anyway.
+    told = f'[{told}]{{.content-visible when-format="html"}}'
     return [f"**Does one starve the other?** {' '.join([*_list_worst(shared, rtts), of_paper])}{PARAGRAPH}{told}"]
 
 
