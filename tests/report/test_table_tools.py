@@ -85,7 +85,7 @@ def test_a_verdict_is_chosen_exactly_and_a_link_asks_for_rows(page: Page, tmp_pa
     # Of other tables of the page nothing is asked.
     for asked, count in (
         ("?rows=size#claims", "5 of 22 rows"),
-        ("?rows=size#others", ""),
+        ("?rows=only#others", ""),
         # 1, 5, 9, 13, 17, 21, and 3, 7, 11, 15, 19.
         ("?verdict=contradicted#claims", "6 of 22 rows"),
         ("?verdict=differs+only+in+size#claims", "5 of 22 rows"),
