@@ -4,8 +4,8 @@ from typing import Any
 
 import pytest
 
-from ccreport.compare.claim_wording import explain_verdict, sum_up_checks
-from ccreport.compare.claims import FAILS, HOLDS, UNKNOWN
+from ccreport.compare.claim_verdicts import FAILS, HOLDS, UNKNOWN
+from ccreport.compare.claim_wording import explain_verdict, name_bounds, require_bounds, show_interval, sum_up_checks
 
 
 def check(
@@ -36,5 +36,15 @@ def test_a_verdict_is_explained_by_the_bounds_and_the_interval(row: dict[str, An
 
 def test_the_checks_of_a_claim_are_summed_up_by_verdict() -> None:
     rows = [check(verdict) | {"check_number": n} for n, verdict in enumerate((HOLDS, FAILS, HOLDS), 1)]
-    assert sum_up_checks(rows) == "All checks must hold. Holds: 1, 3. Does not hold: 2."
-    assert sum_up_checks(rows[:1]) == ""
+    rows[1]["at_least"] = 4
+    for neutral, said in {1: "Differs only in size", 3.5: "Contradicted"}.items():
+        facts = {"checks": [{"neutral": neutral}] * 3}
+        assert sum_up_checks(rows, facts) == f"All checks must hold. Holds: 1, 3. {said}: 2."
+    assert sum_up_checks(rows[:1], {"checks": [{}]}) == ""
+
+
+def test_bounds_and_intervals_have_a_minus_that_is_not_a_dash() -> None:
+    assert show_interval({"low": -18.45, "high": 4.92}) == "−18.4 to 4.92"
+    assert (name_bounds(-0.05, 0.05), name_bounds(0.4, 0.6)) == ("−0.05 to 0.05", "0.4–0.6")
+    assert name_bounds(1e-9, None) == "at least 1.00×10⁻⁹"
+    assert require_bounds({"at_least": -10.0, "at_most": 10.0}) == "at least −10 and at most 10"

@@ -12,24 +12,26 @@ import polars as pl
 import pytest
 from archives import ROOT
 
+from ccreport.compare.claim_verdicts import NO_DIFFERENCE, UNEQUAL, count_verdicts, decide, find_failure, part_claims
 from ccreport.compare.verdicts import NOT_REPRODUCED, REPRODUCED, UNDECIDED
 from ccreport.core.declarations import load_yaml
 from ccreport.core.tables import conform
 from ccreport.report.archive_fragments.provenance import name_archive
 from ccreport.report.first_page.forest import draw_forest
 from ccreport.report.first_page.forest_frame import NARROW, WIDE, draw_stripes, write_top_ticks
-from ccreport.report.first_page.pairs import call_labels, list_doubted, list_pairs
+from ccreport.report.first_page.pairs import call_labels, list_doubted, list_pairs, mark_published
 from ccreport.report.first_page.rtts import NO_RTTS, name_rtts, read_rtts
-from ccreport.report.fragments.claim_direction import NO_DIFFERENCE, UNEQUAL, decide, describe_failures, find_failure
 from ccreport.report.fragments.first_page.condition_phrases import add_bracket, phrase_conditions
 from ccreport.report.fragments.first_page.figures_asked import ask_figures
 from ccreport.report.fragments.first_page.findings import find_doubt, render_findings
 from ccreport.report.fragments.first_page.jumps import render_jumps
 from ccreport.report.fragments.first_page.mean_findings import describe_bound, describe_means
 from ccreport.report.fragments.first_page.pairs_picture import render_picture
-from ccreport.report.fragments.first_page.rate_findings import describe_leads, describe_retransmits
+from ccreport.report.fragments.first_page.rate_findings import describe_leads
+from ccreport.report.fragments.first_page.retransmit_findings import describe_retransmits
 from ccreport.report.fragments.first_page.sharing_findings import describe_sharing
 from ccreport.report.fragments.first_page.software import describe_release, list_authors, render_bibtex
+from ccreport.report.fragments.first_page.starvation_findings import describe_starvation
 from ccreport.report.fragments.first_page.verdict_strip import render_strip
 from ccreport.report.markup.escape import escape_text
 
@@ -192,8 +194,8 @@ def test_what_is_confirmed_contradicted_and_open_is_said_in_three_sentences():
     )
     assert "a ratio of arithmetic mean rates of 25.8" in found[1]
     assert found[1].endswith("and 1.00 here.")
-    in_size = "[1 of 3 claims](claims.qmd?verdict=only+in+size#all-claims) differs only in size"
-    assert found[2] == f"**Other size:** {in_size}."
+    in_size = "[1 of 3 claims](claims.qmd?verdict=differs+only+in+size#all-claims)"
+    assert found[2] == f"**Differs only in size:** {in_size}."
     # The claim that does not hold is none of those that lack data, though a check of it does.
     assert found[3] == "**Undecided:** 1 of 4 pairs."
     assert "\n  Of the pairs: the paper’s runs do not show which algorithm is ahead.\n" in whole
@@ -217,27 +219,29 @@ def test_claims_that_fail_in_direction_are_told_from_those_of_equality_and_those
     found = render_findings(judged, declare(judged, 1.0), NO_PAIRS, BOTH, NO_COMPARISONS, TITLES, explained=explained)
     contradicted, in_size = list_sentences(found)
     assert html.unescape(contradicted) == (
-        "**Contradicted:** [3 of 4 claims](claims.qmd?verdict=contradicted#all-claims) do not hold, among them “CUBIC "
-        "<b>varies</b> more” (c: 0.500 here, at least 2 by the claim)."
+        "**Contradicted:** [3 of 4 claims](claims.qmd?verdict=contradicted#all-claims), among them "
+        "“CUBIC <b>varies</b> more” (c: 0.500 here, at least 2 by the claim)."
     )
     assert html.unescape(in_size) == (
-        "**Other size:** [1 of 4 claims](claims.qmd?verdict=only+in+size#all-claims) differs only in size."
+        "**Differs only in size:** [1 of 4 claims](claims.qmd?verdict=differs+only+in+size#all-claims)."
     )
     causes = re.findall(r"\n  Recorded causes of the claims: (.*)\n", found)
     assert causes == ["a buffer (1), time (1).", "a buffer (1)."]
     # Without a value where neither is ahead there is no direction.
     (found,) = list_sentences(render_findings(judged, declare(judged), NO_PAIRS, BOTH, NO_COMPARISONS, TITLES))
-    assert found.startswith("**Other size:** [4 of 4 claims]")
+    assert found.startswith("**Differs only in size:** [4 of 4 claims]")
     counts = {1.0: ["3 contradicted", "1 differs only in size"], None: ["4 differ only in size"]}
     for neutral, counted in counts.items():
         shown = render_strip(judged, declare(judged, neutral))
         assert re.findall(r'class="count">([^<]+)<', shown) == counted
-        assert describe_failures(judged, declare(judged, neutral)) == f" ({', '.join(counted)})"
+        assert count_verdicts(
+            {word: len(own) for word, own in part_claims(judged, declare(judged, neutral)).items()}
+        ) == (", ".join(counted))
     # A sign of its own for what differs only in size.
     squares = re.findall(r'class="square (\w+)".*d="([^"]+)"', render_strip(judged, declare(judged, 1.0)))
     assert [kind for kind, _ in squares] == ["fails", "fails", "fails", "size"]
     assert len(set(squares)) == 2
-    assert describe_failures(NO_CLAIMS, {}) == ""
+    assert part_claims(NO_CLAIMS, {}) == {}
     # Of those that are contradicted the list has the check.
     shown = html.unescape(render_strip(judged, declare(judged, 1.0)))
     assert re.findall("<small>([^<]+)<", shown) == [
@@ -264,12 +268,13 @@ def test_a_claim_fails_by_its_worst_check_in_the_unit_that_is_shown():
 def test_who_retransmits_less_is_said_with_the_ratios_of_both():
     asked = make_comparisons(
         ("BBR retransmits less", "slow port, both", 0.01), "equal within ±5 %", "undecided", "undecided"
-    ).with_columns(measure=pl.lit("retransmit_ratio"), second_mean=pl.lit(0.02))
+    ).with_columns(measure=pl.lit("retransmit_ratio"), second_mean=pl.lit(0.02), effect_mean_ratio=pl.lit(0.5))
     asked = asked.with_columns(ahead_algorithm=pl.Series(["BBR", None, None, None]))
     (said,) = describe_retransmits(asked)
     assert said == (
-        "**Who retransmits less?** BBR retransmits less with flows of both algorithms together &#40;slow port; 1.00 "
-        "&#37; of segments, CUBIC 2.00 &#37;&#41;.\n\nOf [4 comparisons](tables.qmd?rows=retransmit#table-comparisons)"
+        "**Who retransmits less?** With flows of both algorithms together &#40;slow port&#41; CUBIC retransmits 2.00 "
+        "times as much as BBR (2.00 &#37; of segments against 1.00 &#37;)."
+        "\n\nOf [4 comparisons](tables.qmd?rows=retransmit#table-comparisons)"
         ": BBR retransmits less in 1; 2 are undecided; 1 is equal."
     )
     assert describe_retransmits(NO_COMPARISONS) == []
@@ -281,11 +286,73 @@ def test_who_retransmits_less_is_said_with_the_ratios_of_both():
     )
     (said,) = describe_retransmits(pl.concat([lossy, none]).with_columns(measure=pl.lit("retransmit_ratio")))
     assert said == (
-        "**Who retransmits less?** With random loss BBR retransmits 0.950 times the share of segments that CUBIC does, "
-        "in the median of 4 comparisons (from 0.500 to 1.20).\n\nThe ratio of 0.500 is with 0 flows at 0&#46;1 &#37; "
-        "loss. Of [5 comparisons](tables.qmd?rows=retransmit#table-comparisons): in 1 neither retransmits anything; 4 "
+        "**Who retransmits less?** Under random loss no difference is shown (all 4 comparisons are undecided): BBR "
+        "typically retransmits 0.950 times the share of segments that CUBIC does (median; from 0.500 to 1.20).\n\n"
+        "Of [5 comparisons](tables.qmd?rows=retransmit#table-comparisons): in 1 neither retransmits anything; 4 "
         "are undecided."
     )
+
+
+def test_clear_differences_of_retransmits_have_a_sentence_each():
+    # One of four with random loss is clear; five are clear in all, of which three are told.
+    lossy = [("BBR retransmits less" if n == 0 else "undecided", f"1 % loss, {n} flows", 0.5) for n in range(4)]
+    clear = [("CUBIC retransmits less", f"{n}G sender", float(n)) for n in (2, 3, 4, 5)]
+    asked = make_comparisons(*lossy, *clear).with_columns(
+        measure=pl.lit("retransmit_ratio"),
+        first_mean=0.01 * pl.col("effect_mean_ratio"),
+        second_mean=pl.lit(0.01),
+        ahead_algorithm=pl.col("verdict").str.extract("(.*) retransmits less"),
+    )
+    (said,) = describe_retransmits(asked)
+    shown = html.unescape(said.partition("\n\n")[0])
+    assert "Under random loss BBR retransmits less in 1 of 4 comparisons (3 undecided): BBR typically" in shown
+    assert "The difference is clear in 5 comparisons, most in these 3. From a 5G sender BBR retransmits 5.00" in shown
+    assert "times as much as CUBIC (5.00 % of segments against 1.00 %)." in shown
+    assert shown.count("retransmits") == 6
+
+
+def test_who_gets_how_little_at_worst_is_said_with_the_claims_about_starvation():
+    asked = make_comparisons(
+        ("BBR faster", "1 % loss, both, 16 flows", 19.0),
+        ("BBR faster", "no loss, both, 16 flows", 4.0),
+        ("CUBIC faster", "short path, both, 16 flows", 0.25),
+        ("BBR faster", "1 % loss, alone, 16 flows", 99.0),
+    )
+    judged = make_claims(first=[("holds", 9)], second=[("does not hold", 9)])
+    claims = declare(judged)
+    assert describe_starvation(asked, judged, claims) == []
+    for facts in claims.values():
+        facts["is_starvation"] = True
+    (said,) = describe_starvation(asked, judged, claims)
+    # 1 / (19 + 1), and 0.25 / (1 + 0.25).
+    shown, told = html.unescape(said).split("\n\n")
+    assert shown == (
+        "**Does one starve the other?** At worst CUBIC gets 5.0 % of the rate of both, with 16 flows of both "
+        "algorithms together at 1 % loss. At worst BBR gets 20 % of the rate of both, with 16 flows of both "
+        "algorithms together (short path). Of 2 claims about it: 1 holds, 1 differs only in size."
+    )
+    assert "“CUBIC <b>varies</b> more”: [differs only in size](claims.qmd?verdict=differs+only+in+size#all-" in told
+    assert describe_starvation(asked.filter(question="1 % loss, alone, 16 flows"), judged, claims) == []
+
+
+def test_comparisons_that_the_paper_has_not_or_looks_wrong_in_are_counted_apart():
+    questions = [f"{loss} % loss, {n} flows" for loss in (1, 2) for n in (1, 2)]
+    asked = make_comparisons(*(("BBR faster", question, 2.0) for question in questions)).with_columns(
+        table_name=pl.lit("table_2")
+    )
+    cells = [{"table_name": "table_2", "cell": name, "cell_state": "compared"} for name in questions[:2]]
+    cells[1]["cell_state"] = "suspect"
+    compared = pl.DataFrame(cells).with_columns(comparison=pl.lit("paper"))
+    marked = mark_published(asked, pl.concat([compared, compared]))
+    assert marked["published"].to_list() == ["compared", "suspect", "not published", "not published"]
+    lossless = asked.head(3).with_columns(question=pl.Series([f"no loss, {n} flows" for n in range(3)]))
+    (said,) = describe_leads(pl.concat([marked, mark_published(lossless, compared.clear())]))
+    assert "in all 4 comparisons (2 are not in the paper and 1 is suspect in the paper)" in html.unescape(said)
+    # Of a table without published cells nothing is said.
+    assert "With no loss BBR is faster in all 3 comparisons, " in said
+    sizes = asked.head(1).with_columns(question=pl.lit("buffer 8 MB, both"))
+    cells = pl.DataFrame([{"table_name": "table_2", "cell": "8 MB, both", "cell_state": "compared"}])
+    assert mark_published(sizes, cells.with_columns(comparison=pl.lit("paper")))["published"].to_list() == ["compared"]
 
 
 def test_pairs_that_look_wrong_in_the_paper_are_named_on_the_first_page():
@@ -325,7 +392,7 @@ def test_why_claims_cannot_be_told_is_said():
     )
     found = render_findings(judged, declare(judged), NO_PAIRS, BOTH, NO_COMPARISONS, TITLES)
     *_, last = list_sentences(found)
-    assert last == "**Undecided:** [3 of 4 claims](claims.qmd?verdict=not+enough+data#all-claims)."
+    assert last == "**Undecided:** [3 of 4 claims](claims.qmd?verdict=undecided#all-claims)."
     assert (
         "\n  Of the claims: for 1 no run here meets the conditions, for 1 each condition has only one run, "
         "for 1 the runs are too few or vary too much.\n"
@@ -603,10 +670,12 @@ def test_where_each_algorithm_is_faster_is_said_in_plain_words_before_the_counts
     # One that is surely ahead is so within the bounds of equality, too.
     near = make_comparisons(*lossy, *(("equal within ±5 %", name, 1 / 1.02) for _, name, _ in lossless))
     (said,) = describe_leads(near.with_columns(p_holm_ratio=0.01))
-    assert "equal within ±5 % in all 3 comparisons; CUBIC is 2.0 % ahead in all 3." in html.unescape(said)
+    told = "With no loss CUBIC is 2.0 % ahead in all 3 comparisons: within the ±5 % that count as equal."
+    assert told in html.unescape(said)
     some = pl.Series([0.01, 0.01, 0.01, 0.01, 0.3, 0.01])
     (said,) = describe_leads(near.with_columns(p_holm_ratio=some))
-    assert "in all 3 comparisons; CUBIC is 2.0 % ahead in 2 of these." in html.unescape(said)
+    told = "With no loss the two are equal within ±5 % in all 3 comparisons (within that, CUBIC is 2.0 % ahead in 2)."
+    assert told in html.unescape(said)
     (said,) = describe_leads(near.with_columns(p_holm_ratio=0.3))
     assert "ahead" not in said
     deep = [("BBR faster", f"{size} MB, RTT 20 ms", 3.0) for size in (8, 16, 32)]
@@ -837,8 +906,8 @@ def test_the_answer_says_by_how_much_at_each_loss_of_long_paths():
     other = ("BBR faster", "0.001 % loss, 9 flows, RTT ≥ 30 ms", 3.74)
     (answer,) = map(html.unescape, describe_leads(make_comparisons(*faster, *equal, other)))
     assert (
-        " At RTT ≥ 30 ms BBR has 8.22 to 116 times CUBIC’s rate at 0.1 % loss and 2.11 to 21.0 times at "
-        "0.01 % loss, depending on the condition.\n\nEach lead at RTT ≥ 30 ms is significant. Of " in answer
+        " At RTT ≥ 30 ms BBR has 8.22 to 116 times CUBIC’s rate (geometric means) at 0.1 % loss and 2.11 to 21.0 "
+        "times at 0.01 % loss, depending on the condition.\n\nEach lead at RTT ≥ 30 ms is significant. Of " in answer
     )
     assert "0.001 %" not in answer
     # Of the slower algorithm's ratio, 0.25 and its interval from 0.2 to 0.4, the faster one has the reciprocals.
@@ -847,7 +916,7 @@ def test_the_answer_says_by_how_much_at_each_loss_of_long_paths():
     (answer,) = map(
         html.unescape, describe_leads(make_comparisons(*slower, ("undecided", "no loss, RTT < 30 ms", 1.0)))
     )
-    assert "CUBIC has 2.00 to 10.0 times BBR’s rate at 0.1 % loss, depending on" in answer
+    assert "CUBIC has 2.00 to 10.0 times BBR’s rate (geometric means) at 0.1 % loss, depending on" in answer
     assert "is significant. Their 95 % intervals are within 1.25 to 20.0 at 0.1 % loss. Of" in answer
 
 

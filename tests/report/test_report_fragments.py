@@ -11,7 +11,7 @@ from archives import make_table
 from report_inputs import NASTY, write_inputs
 
 from ccreport.core.declarations import list_tables, load_yaml
-from ccreport.core.tables import load_schema, read_table, write_table
+from ccreport.core.tables import conform, load_schema, read_table, write_table
 from ccreport.core.text import make_label
 from ccreport.figures.exhibits import Exhibit
 from ccreport.figures.kit.theme import call_algorithms, style_of
@@ -20,6 +20,7 @@ from ccreport.report.archive_fragments.archive_facts import (
     count_states,
     describe_archive,
     describe_overlooked,
+    describe_pacing,
     render_measured,
     render_sessions,
     summarise_ledger,
@@ -28,6 +29,7 @@ from ccreport.report.archive_fragments.failed_attempts import describe_bias
 from ccreport.report.archive_fragments.ledger import LISTED_REJECTS, render_impossible, render_ledger, render_rejects
 from ccreport.report.archive_fragments.other_records import count_others, render_others
 from ccreport.report.archive_fragments.provenance import render_assumptions, render_provenance
+from ccreport.report.archive_fragments.repetitions import describe_repetitions
 from ccreport.report.archive_fragments.suspects import render_suspect_rules, render_suspects, summarise_left_out
 from ccreport.report.fragments.about import render_groups, render_note
 from ccreport.report.fragments.dictionary import render_dictionary
@@ -155,6 +157,25 @@ def test_archive_facts(inputs: dict[str, Any]):
     assert "Tests take 4 to 120 s. Kernel of the sender: 6&#46;1." in render_measured(known, has_runs=True)
     assert facts["dates"] == "2026&#45;11&#45;20 to 2026&#45;11&#45;21"
     assert facts["algorithms"] == "bbr&#44; cubic"
+
+
+def test_how_flows_were_paced_and_how_often_cells_repeat_is_said(inputs: dict[str, Any], tmp_path: Path):
+    frames = read_inputs(inputs)
+    paced = frames["runs"].with_columns(pacing_bps=pl.Series([2.4e9, 9.9e9, 9.9e9, None]))
+    facts = describe_archive(frames["raw_files"], paced, frames["flows"], frames["harness_results"], NO_OTHERS)
+    name = "table_1_buffer_size"
+    cells = pl.DataFrame({"runs_count": [5, 3, 6, 5], "buffer_bytes": [1, 2, 3, 4]}).with_columns(
+        sharing=pl.lit("both"), algorithm=pl.lit("BBR"), rate_basis=pl.lit("goodput"), rate_mean_bps=1e9, flows_count=1
+    )
+    conform(cells, name).write_parquet(tmp_path / f"{name}.parquet")
+    declared = {"reproduction": {name: {}}, "tables": {name: {"title": "Table V: rates"}}}
+    repeated = describe_repetitions(declared, tmp_path)
+    said = html.unescape(render_measured(facts, repeated, has_runs=True))
+    assert "Flows were paced to 9.9 Gbit/s (2 runs) and 2.4 Gbit/s (1 run)." in said
+    assert " A cell of Table V is of 5 runs (median; 3 to 6). " in said
+    assert describe_repetitions({"reproduction": {}, "tables": {}}, tmp_path) == ""
+    many = paced.with_columns(pacing_bps=pl.Series([1e9, 2e9, 3e9, 4e9]))
+    assert describe_pacing(pl.concat([many, many.with_columns(pl.col("pacing_bps") * 7)])) == "1 to 28 Gbit/s each"
 
 
 def test_declared_and_measured_rtts_are_told_apart_and_what_nothing_says(inputs: dict[str, Any]):

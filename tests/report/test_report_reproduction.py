@@ -7,7 +7,7 @@ import polars as pl
 import pytest
 from report_inputs import NASTY
 
-from ccreport.compare.claim_wording import CHECKED, show_percentages
+from ccreport.compare.claim_verdicts import CHECKED, show_percentages
 from ccreport.core.tables import conform
 from ccreport.figures.exhibits import find_exhibits
 from ccreport.report.fragments.claims import describe_claims, render_claims
@@ -185,7 +185,7 @@ def test_names_from_the_archive_do_nothing_on_the_page() -> None:
 def test_numbers_have_three_digits_and_no_power_of_ten_but_near_0() -> None:
     values = (0.000512, 0.0, 20.75, 184.81, 12345.0, 1.0)
     assert [show_plain(value) for value in values] == ["0.000512", "0", "20.8", "185", "12300", "1.00"]
-    assert [show_plain(value, 2) for value in (0.0000512, -1.8e-13)] == ["5.1×10⁻⁵", "-1.8×10⁻¹³"]
+    assert [show_plain(value, 2) for value in (0.0000512, -1.8e-13)] == ["5.1×10⁻⁵", "−1.8×10⁻¹³"]
 
 
 EVALUATION = {
@@ -240,7 +240,11 @@ def test_claims_are_counted_by_verdict() -> None:
     _, judged = render(
         make_claim("a", "holds", "holds"), make_claim("b", "holds", "does not hold"), make_claim("c", "not enough data")
     )
-    assert describe_claims(judged) == {"total": "3", "hold": "1", "fail": "1", "unknown": "1"}
+    declared = {claim: {"checks": [{}] * count} for claim, count in {"a": 2, "b": 2, "c": 1}.items()}
+    assert describe_claims(judged, declared) == {"counts": "3 claims: 1 holds, 1 differs only in size, 1 undecided"}
+    declared["b"] = {"checks": [{"neutral": 1.95}] * 2}
+    assert describe_claims(judged, declared) == {"counts": "3 claims: 1 holds, 1 contradicted, 1 undecided"}
+    assert describe_claims(judged.clear(), {}) == {"counts": ""}
 
 
 def test_a_claim_links_to_what_shows_it() -> None:
@@ -287,7 +291,7 @@ def test_the_overview_has_the_value_that_decides_each_claim() -> None:
     shown, _ = render([first, second | {"value": 1.23, "low": 1.1, "high": 1.4, "paper_value": 4.2}])
     overview = shown[: shown.index("{#claim-a}")]
     assert "4&#46;2</td>" in overview
-    assert "1.23 (1.10–1.40)<br><small>check 2; required: at least 2 (1 holds, 1 does not hold)</small>" in (
+    assert "1.23 (1.10–1.40)<br><small>check 2; required: at least 2 (1 holds, 1 differs only in size)</small>" in (
         html.unescape(overview)
     )
     assert "check 1" not in overview
@@ -297,14 +301,14 @@ def test_a_claim_without_a_verdict_says_what_it_lacks() -> None:
     (row,) = make_claim("a", "not enough data")
     alone, _ = render([row])
     nothing, _ = render([row | {"runs_count": 0}])
-    assert "(nothing to compare its runs with)" in alone
-    assert "(no such runs)" in nothing
+    assert "(not enough data: nothing to compare its runs with)" in alone
+    assert "(not enough data: no such runs)" in nothing
     assert "Needed: runs of &#42;BBRv2&#42;." in nothing
     wide, _ = render([row | {"value": 2.94, "needed_runs_count": 22}])
-    assert f"(about 22 runs in place of {row['runs_count']} would tell)" in wide
+    assert f"(not enough data: about 22 runs in place of {row['runs_count']} would tell)" in wide
     assert "Needed" not in wide
     few, _ = render([row | {"value": 2.94, "runs_count": 2}])
-    assert "(fewer than 3 runs)" in few
+    assert "(not enough data: fewer than 3 runs)" in few
 
 
 def describe_failed(neutral: float | None = None, verdict: str = "does not hold", **more: Any) -> str:
@@ -319,7 +323,7 @@ def describe_failed(neutral: float | None = None, verdict: str = "does not hold"
 
 def test_a_figure_that_does_not_show_what_the_paper_found_names_both_numbers() -> None:
     beside = describe_failed(check="share", value=0.25, low=0.2, high=0.31, at_least=0.4, at_most=0.6)
-    assert "Here: **[does not hold](claims.qmd#claim-a)**.\n" in beside
+    assert "Here: **[differs only in size](claims.qmd#claim-a)**.\n" in beside
     assert "**Result here:** share" in beside
     assert "0&#46;250 &#40;0&#46;200–0&#46;310&#41;&#44; the claim requires at least 0&#46;4" in beside
     assert "0&#46;4 and at most 0&#46;6." in beside
@@ -370,10 +374,10 @@ def test_a_claim_of_nobody_s_paper_speaks_of_none() -> None:
     check = {"name": row["check"], "sql": "SELECT 1 AS value", "at_least": 2.0}
     own = {"text": "Far away CUBIC is faster.", "source": "our question", "shown_in": ["zoom"], "checks": [check]}
     shown = render_claims(judged, {"fast_far": own}, find_exhibits(EVALUATION))
-    assert "## [Does not hold: only in size]{.verdict-size}: Far away CUBIC is faster {#claim-fast-far}" in shown
+    assert "## [Differs only in size]{.verdict-size}: Far away CUBIC is faster {#claim-fast-far}" in shown
     assert "Source: our question." in shown
     beside = describe_beside("zoom", judged, {"fast_far": own})
-    assert "Claim (our question): Far away CUBIC is faster&#46; Here: **[does not hold]" in beside
+    assert "Claim (our question): Far away CUBIC is faster&#46; Here: **[differs only in size]" in beside
     assert not re.search("[Pp]aper|publication|commit|[Bb]ounds", shown + beside.replace("paper-says", ""))
 
 
@@ -416,7 +420,7 @@ def test_a_claim_says_in_one_line_what_it_would_be_with_suspect_runs() -> None:
     for row, (value, verdict) in zip(rows, others, strict=True):
         row |= {"suspects_count": 4, "with_suspects_value": value, "with_suspects_verdict": verdict}
     page, _ = render(rows)
-    assert "With 4 suspect runs: check 2 1&#46;37, does not hold; check 3 2&#46;50.\n" in page
+    assert "With 4 suspect runs: check 2 1&#46;37, differs only in size; check 3 2&#46;50.\n" in page
     assert page.count("suspect runs") == 1
     unchanged, _ = render(rows[:1])
     assert "suspect" not in unchanged
@@ -456,3 +460,7 @@ def test_checks_that_are_declared_as_percentages_are_shown_in_per_cent() -> None
         ("ratio", 0.11, 0.1, None),
     ]
     assert show_percentages(judged.clear(), {}).is_empty()
+    # Of two percentages the difference is none.
+    checks[0][0]["neutral"] = 0
+    shown = show_percentages(judged, {claim: {"checks": own} for claim, own in zip("ab", checks, strict=True)})
+    assert shown["check"].to_list() == ["ratio (percentage points)", "ratio"]

@@ -28,6 +28,7 @@ FAR = (
 )
 KIND = {"kind": "rate_by_version", "title": "Versions"}
 DECLARED = {"figures": {"near": KIND, "far": KIND, "other": KIND | {"kind": "rate_by_rtt"}}, "equal_within_pct": 5}
+DECLARED["algorithms"] = {"BBR": {"members": ["bbr2", "bbr3", "bbr"]}, "CUBIC": {"members": ["cubic"]}}
 
 
 def write_figures(folder: Path, **figures: tuple[str, ...]) -> Path:
@@ -45,13 +46,28 @@ def test_versions_are_compared_by_the_intervals_of_their_means(tmp_path: Path) -
         (found,) = describe_versions(DECLARED, write_figures(tmp_path, near=NEAR, far=FAR))
     answer, _, compared = found.partition(" Of ")
     assert answer == "**BBRv1 or BBRv2?**"
-    assert compared.startswith("3 comparisons (figures [")
+    assert compared.startswith("3 comparisons of rates (figures [")
     assert "](figures.qmd#figure-near)" in compared
     assert compared.endswith(
-        "): equal within ±5 &#37; in 1; BBRv1 faster in 1 (1.50 times the arithmetic mean rate, 9.00 against 6.00 "
-        "Gbit/s); undecided in 1. CUBIC keeps 1.00 Gbit/s beside BBRv1 and 3.00 beside BBRv2 "
-        "([](figures.qmd#figure-near))."
+        "): equal within ±5 &#37; in 1 alone; BBRv1 faster in 1 beside CUBIC (1.50 times the arithmetic mean rate, "
+        "9.00 against 6.00 Gbit/s); undecided in 1 beside CUBIC. CUBIC keeps 1.00 Gbit/s beside BBRv1 and 3.00 beside "
+        "BBRv2 ([](figures.qmd#figure-near))."
     )
+
+
+def test_retransmits_of_versions_go_first_and_what_was_not_measured_last(tmp_path: Path) -> None:
+    ends = ("mean", "low", "high")
+    header = ",".join([HEADER, *(f"retransmit_{end}_ratio" for end in ends)])
+    shares = {"BBRv1 alone": "0.1,0.08,0.12", "BBRv2 alone": "0.1,0.09,0.11", "BBRv1 beside CUBIC": "0.11,0.1,0.12"}
+    shares |= {"BBRv2 beside CUBIC": "0.004,0.003,0.005"}
+    rows = [f"{line},{shares[line.split(',')[0]]}" for line in NEAR if "cubic" not in line]
+    folder = write_figures(tmp_path, near=NEAR)
+    (folder / "near/figure.csv").write_text("\n".join([header, *rows]), encoding="utf-8")
+    with call_algorithms({"bbr": "BBRv1"}):
+        (found,) = describe_versions(DECLARED, folder, ["bbr", "bbr2", "cubic"])
+    first = "**BBRv1 or BBRv2?** BBRv1 retransmits 11.0 &#37; of its segments beside CUBIC, BBRv2 0.400 &#37; ("
+    assert found.startswith(first)
+    assert found.endswith(". BBRv3 was not measured.")
 
 
 @pytest.mark.parametrize("figures", [{}, {"near": NEAR[:4]}])

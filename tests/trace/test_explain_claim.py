@@ -10,7 +10,8 @@ from test_explain import FACTS, raw_file
 from test_summarise import EVALUATION, build_database, gather, run
 
 from ccreport.__main__ import main
-from ccreport.compare.claims import HOLDS, UNKNOWN, judge_claims
+from ccreport.compare.claim_verdicts import HOLDS, UNKNOWN
+from ccreport.compare.claims import judge_claims
 from ccreport.core.tables import load_schema
 from ccreport.summarise.open_results import open_results
 from ccreport.trace.claims.checked_runs import find_runs, join_runs, parse_query, select_runs
@@ -63,9 +64,8 @@ def test_a_claim_is_explained_by_its_checks_runs_and_files(results: Path, capsys
     evaluation = str(results / "mine.yaml")
     assert main(["explain", "fast", "--database", str(results), "--evaluation", evaluation]) == 0
     printed = capsys.readouterr().out
-    verdict = pl.read_parquet(results / "claims.parquet")["claim_verdict"][0]
-    assert printed.startswith(f"mine, claim 1, fast: {verdict}\n  It is fast (Section 1)\n")
-    assert "\n  All checks must hold. Not enough data: 1, 2.\n\nCheck 1, rate: " in printed
+    assert printed.startswith("mine, claim 1, fast: undecided\n  It is fast (Section 1)\n")
+    assert "\n  All checks must hold. Undecided: 1, 2.\n\nCheck 1, rate: " in printed
     assert "  here           10000000\n  accepted       at least 1\n  runs           1 (at least 1 needed)\n" in printed
     assert f"    {FASTER}\n" in printed
     # One run of a short path with CUBIC, one of a long path; a part of the query that is called `runs` selects none.
@@ -156,7 +156,7 @@ def test_of_a_range_both_ends_are_named(tmp_path: Path, capsys: pytest.CaptureFi
 
 def test_an_extreme_without_a_value_is_explained_too(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     printed = explain_extreme(tmp_path, capsys, GROUPED.format(50), "range")
-    assert "Check 1, rate: not enough data" in printed
+    assert "Check 1, rate: undecided" in printed
     assert "  which  " not in printed
 
 
@@ -207,7 +207,7 @@ def test_names_that_are_not_claims(results: Path, capsys: pytest.CaptureFixture[
     assert main(["explain", "fast", "--row", "a=b", *own]) == 1
     assert "is a claim, which has no rows" in capsys.readouterr().err
     assert main(["explain", *own]) == 0
-    assert capsys.readouterr().out.endswith("claims:\n  1 fast  not enough data\n")
+    assert capsys.readouterr().out.endswith("claims:\n  1 fast  undecided\n")
     # A claim goes by words of its text, too.
     assert main(["explain", "IT is  fast", *own]) == 0
     assert capsys.readouterr().out.startswith("mine, claim 1, fast: ")
@@ -279,8 +279,8 @@ def test_a_cell_is_shown_beside_what_it_was_compared_with(tmp_path: Path) -> Non
 def test_an_undecided_check_says_what_would_tell() -> None:
     numbers = {"value": 0.4462, "low": 0.3441, "high": 0.5786, "paper_value": 0.4, "at_least": None, "at_most": 0.5}
     row = numbers | {"check_number": 3, "check": "ratio", "verdict": UNKNOWN, "runs_count": 5, "minimum_runs_count": 3}
-    assert _show_check(row | {"needed_runs_count": 16}, "SELECT 1\n", 9, is_exact=True) == [
-        "Check 3, ratio: not enough data (about 16 runs in place of 5 would tell)",
+    assert _show_check(row | {"needed_runs_count": 16}, {"sql": "SELECT 1\n"}, 9, is_exact=True) == [
+        "Check 3, ratio: undecided (about 16 runs in place of 5 would tell)",
         "  here           0.446",
         "  95 % interval  0.344–0.579",
         "  paper          0.4",
@@ -289,20 +289,20 @@ def test_an_undecided_check_says_what_would_tell() -> None:
         "  runs           5 (at least 3 needed), the fewest of what is compared; 9 in all",
         "    SELECT 1",
     ]
-    assert _show_check(row | {"needed_runs_count": None}, "", 5, is_exact=True)[0].endswith(
-        ": not enough data (the interval holds a bound)"
+    assert _show_check(row | {"needed_runs_count": None}, {"sql": ""}, 5, is_exact=True)[0].endswith(
+        ": undecided (the interval holds a bound)"
     )
-    assert _show_check(row | {"verdict": HOLDS}, "", 5, is_exact=True)[0] == "Check 3, ratio: holds"
-    read = _show_check(row | {"needed_runs_count": None}, "", 99, is_exact=False)
+    assert _show_check(row | {"verdict": HOLDS}, {"sql": ""}, 5, is_exact=True)[0] == "Check 3, ratio: holds"
+    read = _show_check(row | {"needed_runs_count": None}, {"sql": ""}, 99, is_exact=False)
     assert "  runs           5 (at least 3 needed); the query reads 99, listed below" in read
-    several = _show_check(row | {"needed_runs_count": 16}, "", 9, is_exact=True, plain="0.400–0.5")
+    several = _show_check(row | {"needed_runs_count": 16}, {"sql": ""}, 9, is_exact=True, plain="0.400–0.5")
     widened = "  95 % interval  0.400–0.5 by the query; 0.344–0.579 judges, so that all checks hold at once with 95 %"
     assert several[2] == widened
-    lone = _show_check(row | {"value": None, "runs_count": 3}, "", 3, is_exact=True)
+    lone = _show_check(row | {"value": None, "runs_count": 3}, {"sql": ""}, 3, is_exact=True)
     assert "  runs           3" in lone
     alone = row | {"value": None, "low": None, "high": None, "runs_count": 0}
     for count, lack in {0: "no such runs", 3: "nothing to compare its runs with"}.items():
-        assert _show_check(alone, "", count, is_exact=True)[0] == f"Check 3, ratio: not enough data ({lack})"
+        assert _show_check(alone, {"sql": ""}, count, is_exact=True)[0] == f"Check 3, ratio: undecided ({lack})"
 
 
 def test_every_part_of_a_query_selects_its_runs() -> None:

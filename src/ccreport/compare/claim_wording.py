@@ -1,33 +1,16 @@
 """What pages and `explain` say of a claim's check: its bounds, its interval, and what it lacks for a verdict."""
 
 from collections.abc import Mapping, Sequence
-from typing import Any, Final
+from typing import Any
 
-import polars as pl
-
-from ccreport.compare.claims import FAILS, HOLDS, UNKNOWN
-from ccreport.summarise.grids.plain_numbers import show_plain
-
-# What the table `claims` has of a check in its unit.
-CHECKED: Final = ("paper_value", "at_least", "at_most", "value", "low", "high", "with_suspects_value")
-
-
-def show_percentages(judged: pl.DataFrame, claims: Mapping[str, Any]) -> pl.DataFrame:
-    """Return the table `claims` with the checks that an evaluation declares as percentages in per cent."""
-    checks = [(claim, check["name"]) for claim, facts in claims.items() for check in facts["checks"]]
-    shown = [check["is_percentage"] for facts in claims.values() for check in facts["checks"]]
-    found = pl.DataFrame(checks, schema=["claim", "check"], orient="row").filter(pl.Series(shown, dtype=pl.Boolean))
-    is_shown = pl.struct("claim", "check").is_in(found.to_struct().implode())
-    return judged.with_columns(
-        pl.when(is_shown).then(pl.format("{} (%)", "check")).otherwise("check").alias("check"),
-        *(pl.when(is_shown).then(100 * pl.col(name)).otherwise(name).alias(name) for name in CHECKED),
-    )
+from ccreport.compare.claim_verdicts import FAILS, HOLDS, UNKNOWN, name_checks
+from ccreport.summarise.grids.plain_numbers import LEAST_PLAIN, MINUS, show_plain
 
 
 def require_bounds(row: Mapping[str, Any]) -> str:
     """Return the bounds of a check in words."""
     bounds = {"at least": row["at_least"], "at most": row["at_most"]}
-    return " and ".join(f"{word} {bound:.3g}" for word, bound in bounds.items() if bound is not None)
+    return " and ".join(f"{word} {_show_bound(bound)}" for word, bound in bounds.items() if bound is not None)
 
 
 def introduce_note(verdict: str) -> str:
@@ -38,10 +21,9 @@ def introduce_note(verdict: str) -> str:
 def name_bounds(at_least: float | None, at_most: float | None) -> str:
     """Return the range of a check that its bounds accept."""
     if at_least is not None and at_most is not None:
-        # A dash between negative numbers reads as a minus.
-        return f"{at_least:.3g}{' to ' if at_least < 0 else '–'}{at_most:.3g}"
+        return _span(_show_bound(at_least), _show_bound(at_most))
     bounds = (("at least", at_least), ("at most", at_most))
-    return next((f"{word} {bound:.3g}" for word, bound in bounds if bound is not None), "any value")
+    return next((f"{word} {_show_bound(bound)}" for word, bound in bounds if bound is not None), "any value")
 
 
 def show_interval(row: Mapping[str, Any]) -> str | None:
@@ -49,8 +31,17 @@ def show_interval(row: Mapping[str, Any]) -> str | None:
     low, high = row["low"], row["high"]
     if low is None or high is None:
         return None
-    # A dash between negative numbers reads as a minus.
-    return f"{show_plain(low)}{' to ' if low < 0 else '–'}{show_plain(high)}"
+    return _span(show_plain(low), show_plain(high))
+
+
+def _show_bound(bound: float) -> str:
+    """Return a bound with up to three digits, those of a round number alone: 0.6, −0.05, 1.00×10⁻⁹."""
+    return show_plain(bound) if 0 < abs(bound) < LEAST_PLAIN else f"{bound:.3g}".replace("-", MINUS)
+
+
+def _span(low: str, high: str) -> str:
+    # A dash beside a minus reads as one more.
+    return f"{low}{' to ' if low.startswith(MINUS) else '–'}{high}"
 
 
 def name_lack(row: Mapping[str, Any]) -> str:
@@ -81,17 +72,20 @@ def explain_verdict(row: Mapping[str, Any]) -> str | None:
     if row["verdict"] == FAILS:
         return f"the whole interval is {'below' if is_below else 'above'} what is accepted"
     inside = [
-        f"{bound:.3g}" for bound in (row["at_least"], row["at_most"]) if bound is not None and low <= bound <= high
+        _show_bound(bound) for bound in (row["at_least"], row["at_most"]) if bound is not None and low <= bound <= high
     ]
     return f"the interval contains {' and '.join(inside)}, so the true value may be on either side" if inside else None
 
 
-def sum_up_checks(rows: Sequence[Mapping[str, Any]]) -> str:
-    """Return which of a claim's checks have which verdict, all of which must hold; nothing for a claim of one check."""
+def sum_up_checks(rows: Sequence[Mapping[str, Any]], facts: Mapping[str, Any]) -> str:
+    """Return which of a claim's checks have which verdict, all of which must hold; nothing for a claim of one check.
+
+    `facts` is what the evaluation declares of the claim.
+    """
     if len(rows) == 1:
         return ""
     numbers: dict[str, list[str]] = {}
-    for row in rows:
-        numbers.setdefault(row["verdict"], []).append(str(row["check_number"]))
+    for row, verdict in zip(rows, name_checks(rows, facts), strict=True):
+        numbers.setdefault(verdict, []).append(str(row["check_number"]))
     listed = (f"{verdict.capitalize()}: {', '.join(checks)}." for verdict, checks in numbers.items())
     return f"All checks must hold. {' '.join(listed)}"

@@ -15,6 +15,7 @@ from typing import Any, Final
 import duckdb
 import polars as pl
 
+from ccreport.compare.claim_verdicts import FAILS, HOLDS, UNKNOWN, name_verdict, show_percentages
 from ccreport.compare.intervals import Measured, count_runs, find_extreme, is_within, widen
 from ccreport.core.configuration import check_explained
 from ccreport.core.csv_files import write_csv
@@ -28,9 +29,6 @@ from ccreport.summarise.database import QueryError, connect, quote_name, read_fi
 from ccreport.summarise.refused_sql import refuse_sql
 from ccreport.summarise.suspect_runs import include_suspects
 
-HOLDS: Final = "holds"
-FAILS: Final = "does not hold"
-UNKNOWN: Final = "not enough data"
 RESULT: Final = frozenset(("value", "low", "high", "n", "df"))
 # What DuckDB says of `SELECT unnest(mean_of(…))`.
 NOT_UNNESTED: Final = "BoundSubqueryExpression"
@@ -74,7 +72,9 @@ def judge_claims(
     judged = conform(pl.DataFrame(rows, infer_schema_length=None), "claims")
     write_table(judged, "claims", parquet)
     write_csv(judged, csv)
-    for claim, verdict in list_unexplained(judged):
+    shown = show_percentages(judged, declared["claims"])
+    for claim in list_unexplained(judged):
+        verdict = name_verdict(shown.filter(claim=claim).to_dicts(), declared["claims"][claim])
         print(f"claim {claim}: {verdict}, and nothing explains it")
 
 
@@ -288,7 +288,7 @@ def _number(value: Any, name: str) -> float | None:
     return number
 
 
-def list_unexplained(judged: pl.DataFrame) -> list[tuple[str, str]]:
-    """Return name and verdict of the claims that do not hold here, or cannot be judged, and have no explanation."""
+def list_unexplained(judged: pl.DataFrame) -> list[str]:
+    """Return the names of the claims that do not hold here, or cannot be judged, and have no explanation."""
     open_claims = judged.filter((pl.col("claim_verdict") != HOLDS) & pl.col("about_archive").is_null())
-    return list(open_claims.select("claim", "claim_verdict").unique(maintain_order=True).iter_rows())
+    return open_claims["claim"].unique(maintain_order=True).to_list()

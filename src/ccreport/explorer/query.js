@@ -34,7 +34,7 @@ WHERE r.goodput_bps > 0 AND f.goodput_bps IS NOT NULL
 ORDER BY share_of_fair, f.flow_id LIMIT 10`,
     },
     {
-      label: "Which claims of the publication do not hold, and by which check?",
+      label: "Which claims of the publication are contradicted or differ in size, and by which check?",
       query: `SELECT claim, "check", paper_value, value AS value_here, low, high, runs_count
 FROM claims WHERE verdict = 'does not hold'
 ORDER BY claim_number, check_number`,

@@ -9,11 +9,21 @@ from typing import Any, Final
 import duckdb
 import polars as pl
 
+from ccreport.compare.claim_verdicts import name_verdict, show_percentages
 from ccreport.core.declarations import QUERIES, SCHEMAS
 from ccreport.core.declared_files import read_declared, show_path
 from ccreport.core.errors import InputError
-from ccreport.core.evaluation import AUTO, CLAIMS, SAMPLE, choose_evaluation, list_evaluations, resolve_evaluation
+from ccreport.core.evaluation import (
+    AUTO,
+    CLAIMS,
+    SAMPLE,
+    choose_evaluation,
+    list_evaluations,
+    load_evaluation,
+    resolve_evaluation,
+)
 from ccreport.core.schema_problems import find_near, guess, guess_near
+from ccreport.core.tables import conform
 from ccreport.summarise.database import connect
 from ccreport.summarise.open_results import is_outdated, open_results
 
@@ -21,7 +31,6 @@ DATABASE: Final = "archive.duckdb"
 CONFIG: Final = "config.yaml"
 SECTIONS: Final = "sections.txt"
 RESULTS: Final = Path("results")
-VERDICT: Final = ("claim_number", "claim", "claim_verdict")
 
 
 def find_results(asked: Path | None = None) -> Path:
@@ -177,16 +186,30 @@ def _list_views(database: Path) -> set[str]:
 
 
 def list_verdicts(database: Path) -> list[tuple[int, str, str]]:
-    """Return number, name and verdict of the claims that were judged beside a database, in their order."""
-    path = database.parent / f"{CLAIMS}.parquet"
-    if not path.is_file():
-        return []
-    return pl.read_parquet(path, columns=[*VERDICT]).select(VERDICT).unique(maintain_order=True).rows()
+    """Return number, name and verdict of the claims that were judged beside a database, in their order.
+
+    The verdict is that of `name_verdict`; of a claim that its evaluation does not make any more that of the table.
+    """
+    declared: Mapping[str, Any] = {}
+    with contextlib.suppress(InputError):
+        declared = load_evaluation(find_evaluation(database))[CLAIMS]
+    verdicts = []
+    shown = show_percentages(_read_claims(database), declared)
+    for (number, claim), own in shown.group_by("claim_number", "claim", maintain_order=True):
+        rows, facts = own.to_dicts(), declared.get(claim, {"checks": ()})
+        is_known = len(rows) == len(facts["checks"])
+        verdicts.append((number, claim, name_verdict(rows, facts) if is_known else rows[0]["claim_verdict"]))
+    return verdicts
 
 
 def list_claims(database: Path) -> list[str]:
     """Return the names of the claims that were judged beside a database, in their order."""
-    return [claim for _, claim, _ in list_verdicts(database)]
+    return _read_claims(database)["claim"].unique(maintain_order=True).to_list()
+
+
+def _read_claims(database: Path) -> pl.DataFrame:
+    path = database.parent / f"{CLAIMS}.parquet"
+    return pl.read_parquet(path) if path.is_file() else conform(pl.DataFrame(), CLAIMS)
 
 
 def list_published(connection: duckdb.DuckDBPyConnection) -> list[str]:

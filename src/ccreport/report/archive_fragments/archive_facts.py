@@ -6,6 +6,7 @@ from typing import Final
 import polars as pl
 
 from ccreport.archive.shorter_rtts import LEAST_PART, describe_shorter
+from ccreport.figures.wording.runs import join_names
 from ccreport.inventory.kinds import MEASUREMENT_RULE
 from ccreport.report.markup.blocks import Html, number, render_table, text, verbatim
 from ccreport.report.markup.escape import escape_text
@@ -18,6 +19,8 @@ IS_DECLARED: Final = (pl.col("rtt_source") == "nominal").fill_null(value=False)
 # Kinds of files that say more of a run than its result, as `adopt` asks for them.
 RECORDED: Final = {"ss": "ss", "mpstat": "mpstat", "tcpdump": "tcpdump"}
 PER_GIGABIT: Final = 1e9
+# More rates of pacing than these are a range.
+PACINGS_AT_MOST: Final = 6
 SESSION_HEADER: Final = ("Session", "Jobs", "Runs", "Flows", "Hosts", "RTT, ms", "Algorithms", "First test, UTC", "For")
 
 
@@ -49,6 +52,7 @@ def describe_archive(
         "bottlenecks": _show_range(runs["bottleneck_bps"] / PER_GIGABIT, "Gbit/s"),
         "losses": _show_range(runs["loss_pct"], "%"),
         "rtt": _show_range(runs["rtt_ms"], "ms"),
+        "pacing": describe_pacing(runs),
         "durations": _show_range(runs["duration_s"].round(1), "s"),
         "kernels": show_names(runs["kernel"]),
         "rtts": describe_rtts(runs),
@@ -58,8 +62,11 @@ def describe_archive(
     return {name: escape_text(fact) for name, fact in facts.items()}
 
 
-def render_measured(facts: Mapping[str, str], *, has_runs: bool) -> str:
-    """Return the paragraph on what was measured; `facts` are those of `describe_archive`."""
+def render_measured(facts: Mapping[str, str], repetitions: str = "", *, has_runs: bool) -> str:
+    """Return the paragraph on what was measured; `facts` are those of `describe_archive`.
+
+    `repetitions` is what `describe_repetitions` returns.
+    """
     held = f"The archive holds {facts['files']} ({facts['size']})"
     algorithms = f"Congestion control algorithms: {facts['algorithms']}."
     if not has_runs:
@@ -73,15 +80,27 @@ def render_measured(facts: Mapping[str, str], *, has_runs: bool) -> str:
         "Sender interfaces:": facts["interfaces"],
         "Bottlenecks:": facts["bottlenecks"],
         "Random loss:": facts["losses"],
+        "Flows were paced to": facts["pacing"],
         "Tests take": facts["durations"],
         "Kernel of the sender:": facts["kernels"],
     }
     more = [f"{said} {fact}." for said, fact in known.items() if fact != UNKNOWN]
     named = "" if facts["sessions"].startswith("no ") else f" of {facts['sessions']} with {facts['jobs']}"
-    sentences = [f"{held}{named}.", runs, where, *more, algorithms, *filter(None, [facts["undeclared"]])]
+    told = [f"{held}{named}.", runs, where, repetitions, *more, algorithms, facts["undeclared"]]
+    sentences = list(filter(None, told))
     if not facts["results"].startswith("no "):
         sentences.append(f"Result files of the test harness add {facts['results']}, each of which sums up a run.")
     return " ".join(sentences) + "\n"
+
+
+def describe_pacing(runs: pl.DataFrame) -> str:
+    """Return the rates that single flows were held to, the most frequent first, each with its number of runs."""
+    known = runs["pacing_bps"].drop_nulls()
+    counts = known.value_counts().sort("count", "pacing_bps", descending=True).rows()
+    if len(counts) > PACINGS_AT_MOST:
+        return f"{_show_range(known / PER_GIGABIT)} Gbit/s each"
+    paced = [f"{rate / PER_GIGABIT:g} Gbit/s ({_count(count, 'run')})" for rate, count in counts]
+    return join_names(paced) if paced else UNKNOWN
 
 
 def describe_rtts(runs: pl.DataFrame) -> str:

@@ -16,6 +16,9 @@ from ccreport.compare.reproduction import COMPARED
 from ccreport.summarise.grids.publication import read_shown_names, show_names_within
 
 PAPER: Final = "paper"
+# Column of comparisons that says whether the publication has them, and its value where it has not.
+PUBLISHED: Final = "published"
+UNPUBLISHED: Final = "not published"
 # What a row of the forest plot has; ratios are rates of the first algorithm over those of the second.
 PAIR_COLUMNS: Final = {
     "table_name": "table_name",
@@ -47,6 +50,25 @@ def list_pairs(compared: pl.DataFrame, algorithms: Sequence[str]) -> pl.DataFram
     return pairs.with_columns(
         predicted_low=pl.col("ratio") / spread,
         predicted_high=pl.col("ratio") * spread,
+    )
+
+
+def mark_published(questions: pl.DataFrame, compared: pl.DataFrame) -> pl.DataFrame:
+    """Return comparisons with whether the publication has them: the state of its cells, or that it lacks them.
+
+    It is null in tables of which nothing is published. `questions` is the table `comparisons`, `compared` the table
+    `reproduction`.
+    """
+    cells = compared.filter(comparison=PAPER)
+    # A question says that a size is one of a buffer, and a cell does not.
+    question = pl.col("question").str.strip_prefix("buffer ")
+    states = cells.select("table_name", pl.col("cell").alias("asked"), pl.col("cell_state").alias(PUBLISHED)).unique()
+    is_published = pl.col("table_name").is_in(cells["table_name"].unique().implode())
+    return (
+        questions.with_columns(asked=question)
+        .join(states, on=("table_name", "asked"), how="left", maintain_order="left")
+        .with_columns(pl.when(is_published).then(pl.col(PUBLISHED).fill_null(UNPUBLISHED)).alias(PUBLISHED))
+        .drop("asked")
     )
 
 

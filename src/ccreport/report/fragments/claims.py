@@ -1,17 +1,30 @@
 """Claims page: each claim, the verdict on it here, and the numbers that the verdict is made of."""
 
+from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from textwrap import shorten
 from typing import Any, Final
 from urllib.parse import urlencode
 
 import polars as pl
 
+from ccreport.compare.claim_verdicts import (
+    CONTRADICTED,
+    FAILS,
+    KINDS,
+    UNDECIDED,
+    UNKNOWN,
+    count_verdicts,
+    decide,
+    find_failure,
+    name_check,
+    name_checks,
+    name_verdict,
+    part_claims,
+)
 from ccreport.compare.claim_wording import introduce_note, name_bounds, name_lack, require_bounds, show_interval
-from ccreport.compare.claims import FAILS, HOLDS, UNKNOWN, list_unexplained
-from ccreport.core.text import make_label
+from ccreport.compare.claims import list_unexplained
+from ccreport.core.text import count_things, make_label
 from ccreport.figures.exhibits import Exhibit
-from ccreport.report.fragments.claim_direction import KIND_OF_SIZE, SIZE, decide, find_failure, name_kind, name_way
 from ccreport.report.fragments.plain_numbers import show_figures
 from ccreport.report.markup.blocks import (
     Html,
@@ -36,18 +49,15 @@ DATED: Final = """
 Only bounds that were set before the archive was measured are certain not to have been fitted to it. The date of
 a bound is that of its commit; the start of the first run is by the clock of the machine that ran it."""
 QUERIES: Final = "The queries that compute the values may be newer than the bounds."
-# Characters of a claim's title at most.
-TITLE_WIDTH: Final = 200
 # The label of the table of all claims, to which links lead with a filter.
 OVERVIEW: Final = "all-claims"
 
 
-def describe_claims(judged: pl.DataFrame) -> dict[str, str]:
-    """Return the numbers of claims as text: total, hold, fail, unknown."""
-    verdicts = judged.unique("claim", maintain_order=True)["claim_verdict"]
-    names = {"hold": HOLDS, "fail": FAILS, "unknown": UNKNOWN}
-    counts = {name: int((verdicts == verdict).sum()) for name, verdict in names.items()}
-    return {"total": f"{verdicts.len():,}"} | {name: f"{count:,}" for name, count in counts.items()}
+def describe_claims(judged: pl.DataFrame, declared: Mapping[str, Any]) -> dict[str, str]:
+    """Return how many claims there are and how many have each verdict, as text that is empty without claims."""
+    counts = {verdict: len(own) for verdict, own in part_claims(judged, declared).items()}
+    counted = f"{count_things(sum(counts.values()), 'claim')}: {count_verdicts(counts)}" if counts else ""
+    return {"counts": counted}
 
 
 def render_claims(
@@ -65,7 +75,7 @@ def render_claims(
     if judged.is_empty():
         return "The evaluation makes no claims.\n"
     # Where there is not enough data, the verdict says why.
-    unexplained = {claim for claim, verdict in list_unexplained(judged) if verdict == FAILS}
+    unexplained = set(list_unexplained(judged.filter(claim_verdict=FAILS)))
     rows_of = {claim: judged.filter(pl.col("claim") == claim).to_dicts() for claim in declared}
     parts = [f"{PUBLISHED}\n"] if any(map(is_published, declared.values())) else []
     parts += [_render_overview(rows_of, declared, has_reasons=has_reasons)]
@@ -93,21 +103,21 @@ def _render_overview(
 ) -> str:
     rows = []
     for claim, facts in declared.items():
-        verdict = rows_of[claim][0]["claim_verdict"]
         decisive = decide(rows_of[claim], facts)
         interval = show_interval(decisive)
         within = "" if interval is None else f" ({text(interval)})"
         required = f"; required: {require_bounds(decisive)}"
-        here = f"<br><small>{text(decisive['check'] + required)}{count_verdicts(rows_of[claim])}</small>"
+        here = f"<br><small>{text(decisive['check'] + required)}{count_checks(rows_of[claim], facts)}</small>"
         about = decisive["about_archive"]
-        why = "" if about is None or not has_reasons else f"<br><small>{introduce_note(verdict)}: {text(about)}</small>"
+        note = introduce_note(rows_of[claim][0]["claim_verdict"])
+        why = "" if about is None or not has_reasons else f"<br><small>{note}: {text(about)}</small>"
         rows.append(
             [
                 Html(f'<a href="#{make_label("claim", claim)}">{text(facts["text"])}</a>{why}'),
                 text(facts["source"]),
                 _show_paper(decisive),
                 Html(f"{show_figures(decisive['value'])}{within}{here}"),
-                _mark_failure(rows_of[claim], facts) if verdict == FAILS else _mark(verdict, rows_of[claim], facts),
+                _mark_claim(rows_of[claim], facts),
             ]
         )
     if any(map(is_published, declared.values())):
@@ -119,7 +129,7 @@ def _render_overview(
 
 
 def link_claims(words: str, filtered: str) -> str:
-    """Return a link to the claims with a verdict, or that fail in a way of `name_way`, as Markdown."""
+    """Return a link to the claims with a verdict, one of `SHOWN`, as Markdown."""
     return f"[{words}](claims.qmd?{urlencode({'verdict': filtered})}#{OVERVIEW})"
 
 
@@ -144,13 +154,9 @@ def describe_check(rows: pl.DataFrame, facts: Mapping[str, Any]) -> str:
     return f"{row['check']}: {value} here, {name_bounds(row['at_least'], row['at_most'])} by the claim"
 
 
-def count_verdicts(rows: Sequence[Mapping[str, Any]]) -> str:
+def count_checks(rows: Sequence[Mapping[str, Any]], facts: Mapping[str, Any]) -> str:
     """Return how many of a claim's checks have each verdict, in brackets; nothing of a single one."""
-    verdicts = [row["verdict"] for row in rows]
-    words = {HOLDS: ("holds", "hold"), FAILS: ("does not hold", "do not hold"), UNKNOWN: ("undecided", "undecided")}
-    counted = {verdict: verdicts.count(verdict) for verdict in words}
-    said = [f"{count} {words[verdict][count > 1]}" for verdict, count in counted.items() if count]
-    return f" ({', '.join(said)})" if len(rows) > 1 else ""
+    return f" ({count_verdicts(Counter(name_checks(rows, facts)))})" if len(rows) > 1 else ""
 
 
 def _date_bounds(row: Mapping[str, Any], *, is_dated: bool) -> str:
@@ -164,16 +170,18 @@ def _date_bounds(row: Mapping[str, Any], *, is_dated: bool) -> str:
     return f"{commit}, {when} the archive’s first run ({row['first_run_utc']:{TIME}})."
 
 
-def _mark(verdict: str, rows: Sequence[Mapping[str, Any]], facts: Mapping[str, Any]) -> Html:
-    return Html(f'<strong class="verdict-{name_kind(rows, facts, verdict)}">{verdict}</strong>')
+def _mark(verdict: str) -> Html:
+    return Html(f'<strong class="verdict-{KINDS[verdict]}">{verdict}</strong>')
 
 
-def _mark_failure(rows: list[dict[str, Any]], facts: Mapping[str, Any]) -> Html:
-    """Return the verdict on a claim that fails, and how it does; a filter finds it by either."""
-    failure, _ = find_failure(rows, facts)
-    kind = f"verdict-{name_kind(rows, facts, FAILS)}"
-    mark = f'<strong class="{kind}" data-way="{name_way(failure)}">{FAILS}</strong>'
-    return Html(f'{mark}<b class="{kind}">:</b><br><small class="{kind}">{failure}</small>')
+def _mark_claim(rows: list[dict[str, Any]], facts: Mapping[str, Any]) -> Html:
+    """Return the verdict on a claim, below it how it is contradicted; what undecided checks lack is said of each."""
+    verdict = name_verdict(rows, facts)
+    if verdict != CONTRADICTED:
+        return _mark(verdict)
+    kind = f"verdict-{KINDS[verdict]}"
+    why = find_failure(rows, facts)[0]
+    return Html(f'{_mark(verdict)}<b class="{kind}">:</b><br><small class="{kind}">{why}</small>')
 
 
 def _render_claim(
@@ -186,16 +194,14 @@ def _render_claim(
     is_dated: bool,
     has_own_bounds: bool,
 ) -> Iterable[str]:
-    verdict = rows[0]["claim_verdict"]
+    verdict = name_verdict(rows, facts)
     is_of_paper = is_published(facts)
     title = title_claim(facts)
     # The verdict first, in colour: so a list of the headings shows it.
-    kind = name_kind(rows, facts, verdict)
-    way = f": {SIZE}" if kind == KIND_OF_SIZE else ""
-    mark = f"[{verdict[0].upper()}{verdict[1:]}{way}]{{.verdict-{kind}}}"
+    mark = f"[{verdict[0].upper()}{verdict[1:]}]{{.verdict-{KINDS[verdict]}}}"
     yield f"## {mark}: {title} {{#{make_label('claim', claim)}}}\n"
     source = escape_text(facts["source"])
-    said = _flatten(facts["text"]) if title.endswith("…") else _flatten(facts["text"]).partition(". ")[2]
+    said = _flatten(facts["text"]).partition(". ")[2]
     parts = [*([escape_text(said)] if said else []), f"Source: {source}."]
     if links := [_link(*exhibits[shown]) for shown in facts["shown_in"] if shown in exhibits]:
         parts.append(f"Shown in {', '.join(links)}.")
@@ -208,9 +214,9 @@ def _render_claim(
     if rows[0]["about_archive"] is None and claim in unexplained:
         yield render_callout("warning", "Not explained", "Nothing says why this archive does not show it.")
     is_missing = all(row["value"] is None for row in rows if row["verdict"] == UNKNOWN)
-    if facts.get("needs") and verdict == UNKNOWN and is_missing:
+    if facts.get("needs") and verdict == UNDECIDED and is_missing:
         yield f"Needed: {escape_text(facts['needs'])}.\n"
-    yield open_fold(f"Values and queries{count_verdicts(rows)}")
+    yield open_fold(f"Values and queries{count_checks(rows, facts)}")
     checks = [_list_check(row, check) for row, check in zip(rows, facts["checks"], strict=True)]
     if is_of_paper:
         yield render_table(HEADER, checks, title=f"Checks of {claim}", numbers=(1, 3, 4, 5), is_text=True)
@@ -219,7 +225,8 @@ def _render_claim(
         yield render_table([HEADER[0], *HEADER[2:]], own, title=f"Checks of {claim}", numbers=(2, 3, 4), is_text=True)
     if has_own_bounds and rows[0]["bounds_set_utc"] is not None:
         yield f"{_date_bounds(rows[0], is_dated=is_dated)}\n"
-    if others := [_name_change(row) for row in rows if _differs(row)]:
+    pairs = zip(rows, facts["checks"], strict=True)
+    if others := [_name_change(row, check) for row, check in pairs if _differs(row)]:
         count = rows[0]["suspects_count"]
         yield f"With {count:,} suspect run{'s' if count > 1 else ''}: {'; '.join(others)}.\n"
     queries = [
@@ -239,16 +246,17 @@ def _differs(row: Mapping[str, Any]) -> bool:
     return verdict is not None and (shown[0] != shown[1] or verdict != row["verdict"])
 
 
-def _name_change(row: Mapping[str, Any]) -> str:
-    verdict = row["with_suspects_verdict"]
-    flipped = f", {verdict}" if verdict != row["verdict"] else ""
-    return f"{escape_text(row['check'])} {show_figures(row['with_suspects_value'])}{flipped}"
+def _name_change(row: Mapping[str, Any], check: Mapping[str, Any]) -> str:
+    value, verdict = row["with_suspects_value"], row["with_suspects_verdict"]
+    # The interval with them is not in the table.
+    changed = {**row, "value": value, "low": value, "high": value, "verdict": verdict}
+    flipped = f", {name_check(changed, check)}" if verdict != row["verdict"] else ""
+    return f"{escape_text(row['check'])} {show_figures(value)}{flipped}"
 
 
-def title_claim(facts: Mapping[str, Any], width: int = TITLE_WIDTH) -> str:
-    """Return a claim's first sentence, shortened, as escaped text: its title wherever claims are listed."""
-    sentence = _flatten(facts["text"]).partition(". ")[0].removesuffix(".")
-    return escape_text(shorten(sentence, width, placeholder=" …"))
+def title_claim(facts: Mapping[str, Any]) -> str:
+    """Return a claim's first sentence as escaped text: its title wherever claims are listed."""
+    return escape_text(_flatten(facts["text"]).partition(". ")[0].removesuffix("."))
 
 
 def _flatten(words: str) -> str:
@@ -269,7 +277,7 @@ def _list_check(row: Mapping[str, Any], check: Mapping[str, Any]) -> list[Html]:
         show_figures(row["value"]),
         text(show_interval(row)),
         number(row["runs_count"]),
-        Html(f"{_mark(row['verdict'], [row], {'checks': [check]})}{_show_lack(row)}"),
+        Html(f"{_mark(name_check(row, check))}{_show_lack(row)}"),
     ]
 
 
@@ -288,4 +296,4 @@ def _name_check(row: Mapping[str, Any], check: Mapping[str, Any]) -> Html:
 
 def _show_lack(row: Mapping[str, Any]) -> Html:
     lack = name_lack(row)
-    return Html(f" <small>({lack})</small>" if lack else "")
+    return Html(f" <small>(not enough data: {lack})</small>" if lack else "")

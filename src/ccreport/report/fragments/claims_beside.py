@@ -5,11 +5,10 @@ from typing import Any
 
 import polars as pl
 
+from ccreport.compare.claim_verdicts import FAILS, KINDS, UNKNOWN, is_opposite, name_verdict
 from ccreport.compare.claim_wording import name_lack, require_bounds, show_interval
-from ccreport.compare.claims import FAILS, UNKNOWN
 from ccreport.core.text import make_label
-from ccreport.report.fragments.claim_direction import KINDS, is_opposite
-from ccreport.report.fragments.claims import count_verdicts, is_published
+from ccreport.report.fragments.claims import count_checks, is_published
 from ccreport.report.markup.escape import escape_text
 from ccreport.summarise.grids.plain_numbers import show_plain
 
@@ -24,10 +23,10 @@ def describe_beside(figure: str, judged: pl.DataFrame, declared: Mapping[str, An
         rows = judged.filter(pl.col("claim") == claim).to_dicts()
         if figure not in facts["shown_in"] or not rows:
             continue
-        verdict = rows[0]["claim_verdict"]
+        verdict = name_verdict(rows, facts)
         here = f"[{verdict}](claims.qmd#{make_label('claim', claim)})"
         speaker = "The paper" if is_published(facts) else "Claim"
-        holding = count_verdicts(rows)
+        holding = count_checks(rows, facts)
         said = f"{speaker} ({escape_text(facts['source'])}): {escape_text(facts['text'])} Here: **{here}**{holding}."
         failed = [pair for pair in zip(rows, facts["checks"], strict=True) if pair[0]["verdict"] == FAILS]
         undecided = [row for row in rows if row["verdict"] == UNKNOWN and row["value"] is not None]

@@ -10,7 +10,7 @@ import polars as pl
 import yaml
 
 import ccreport
-from ccreport.compare.claim_wording import show_percentages
+from ccreport.compare.claim_verdicts import show_percentages
 from ccreport.compare.claims import load_explanations
 from ccreport.core.atomic_files import replaces_folder
 from ccreport.core.evaluation import MEANS, list_evaluations, load_evaluation
@@ -39,8 +39,9 @@ from ccreport.report.archive_fragments.other_records import count_others, render
 from ccreport.report.archive_fragments.paths import read_paths, render_paths
 from ccreport.report.archive_fragments.provenance import name_archive, render_assumptions, render_provenance
 from ccreport.report.archive_fragments.raw_file_pages import render_file_pages
+from ccreport.report.archive_fragments.repetitions import describe_repetitions
 from ccreport.report.archive_fragments.suspects import render_suspect_rules, render_suspects, summarise_left_out
-from ccreport.report.first_page.pairs import call_labels, list_doubted, list_pairs
+from ccreport.report.first_page.pairs import call_labels, list_doubted, list_pairs, mark_published
 from ccreport.report.first_page.rtts import read_rtts
 from ccreport.report.fragments.about import BOTH, render_about, render_groups, render_note
 from ccreport.report.fragments.absent_exhibits import (
@@ -50,7 +51,6 @@ from ccreport.report.fragments.absent_exhibits import (
     has_rows,
     leave_out_foreign,
 )
-from ccreport.report.fragments.claim_direction import describe_failures
 from ccreport.report.fragments.claim_exhibits import leave_out_unrelated
 from ccreport.report.fragments.claims import describe_claims, render_claims
 from ccreport.report.fragments.claims_beside import describe_beside
@@ -84,14 +84,8 @@ from ccreport.trace.raw_files import ReadFiles
 from ccreport.trace.uses import list_uses
 
 SHOWN_TABLES: Final = (
-    "runs",
-    "flows",
-    "harness_results",
-    "captures",
-    "capture_logs",
-    "sessions",
-    "calibrations",
-    "attempts",
+    *("runs", "flows", "harness_results", "captures", "capture_logs"),
+    *("sessions", "calibrations", "attempts"),
 )
 PACKAGE: Final = Path(ccreport.__file__).parent
 
@@ -142,7 +136,7 @@ def render_fragments(
         | {"sha256": escape_text(facts["sha256"]), "place": name_archive(settings) or escape_text(facts["name"])},
         "evaluation": {"title": escape_text(declared["title"]), "exhibits": exhibits},
         "reproduction": describe_reproduction(compared),
-        "claims": describe_claims(judged) | {"failures": describe_failures(judged, declared["claims"])},
+        "claims": describe_claims(judged, declared["claims"]),
         "ledger": {state: f"{count:,}" for state, count in count_states(raw_files).items()}
         | {"overlooked": describe_overlooked(raw_files), "parts": describe_parts(rejects)},
         "results": {"sha256": hash_sums({path.name: hash_file(path) for path in summaries.glob("*.csv")})},
@@ -163,7 +157,7 @@ def render_fragments(
     )
     with call_algorithms(declared["algorithm_names"]):
         groups = render_groups(flows["cc"].drop_nulls(), declared["algorithms"])
-        of_versions = describe_versions(declared, figures)
+        of_versions = describe_versions(declared, figures, [*flows["cc"].drop_nulls().unique()])
     both = BOTH if (runs["mode"] == "both").any() else ""
     write_fragment(fragments, "groups.md", groups, both)
     algorithms = list(declared["algorithms"])
@@ -172,6 +166,7 @@ def render_fragments(
         frame.with_columns(call_labels(frame[column], declared["labels"]))
         for frame, column in ((compared, "cell"), (asked, "question"))
     )
+    named_questions = mark_published(named_questions, named_cells)
     named_cells = show_names(named_cells, read_shown_names(declared["labels"]))
     rtts = read_rtts(database, declared["labels"])
     pairs = list_pairs(named_cells, algorithms)
@@ -200,7 +195,9 @@ def render_fragments(
     # A report with sections lists them there.
     write_fragment(fragments, "other_evaluations.md", "")
     write_fragment(fragments, "about_archive.md", render_note(about))
-    write_fragment(fragments, "measured.md", render_measured(variables["archive"], has_runs=not runs.is_empty()))
+    repeated = describe_repetitions(declared, summaries)
+    measured = render_measured(variables["archive"], repeated, has_runs=not runs.is_empty())
+    write_fragment(fragments, "measured.md", measured)
     uses = list_uses(database, declared, figures)
     left_out = summarise_left_out(suspects, runs, attempts, uses, settings)
     write_fragment(fragments, "rejected.md", summarise_ledger(raw_files, rejects), left_out)

@@ -90,11 +90,7 @@ def add_sections(project: Path, sections: list[Path], site: dict[str, Any]) -> l
 
 def write_facts(output: Path, variables: dict[str, Any]) -> None:
     """Write what the report says of a section into the folder of its site; `variables` are its pages', escaped."""
-    claims = variables["claims"]
-    hold, total, fail, unknown = (claims[name] for name in ("hold", "total", "fail", "unknown"))
-    do = "does" if fail == "1" else "do"
-    judged = f"{hold} of {total} claims hold, {fail} {do} not, for {unknown} there is not enough data"
-    summary = judged if total != "0" else variables["evaluation"]["exhibits"]
+    summary = variables["claims"]["counts"] or variables["evaluation"]["exhibits"]
     kinds = list_shown(variables["kinds"], output)
     facts = {"title": variables["evaluation"]["title"], "summary": f"{summary}.", "kinds": kinds}
     (output / FACTS).write_text(yaml.safe_dump(facts, allow_unicode=True), encoding="utf-8")

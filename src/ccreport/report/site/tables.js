@@ -68,14 +68,13 @@
       row.cells[0].prepend(name);
     }
 
-    // Of a cell with a remark below: "undecided" alone. A verdict may have a second name, the way in which a claim fails.
+    // Of a cell with a remark below: "undecided" alone.
     const headings = findHeadings(table.tHead);
     const ofVerdict = headings.findIndex(heading => heading.textContent.trim() === "Verdict");
-    const nameVerdicts = verdict => [verdict?.textContent.trim(), verdict?.dataset?.way].filter(Boolean);
-    const verdicts = new Map(rows.map(row => [row, nameVerdicts(row.cells[ofVerdict]?.firstChild)]));
+    const verdicts = new Map(rows.map(row => [row, row.cells[ofVerdict]?.firstChild?.textContent.trim()]));
     const choice = document.createElement("select");
     choice.setAttribute("aria-label", "Verdict");
-    choice.append(new Option("Any verdict", ""), ...[...new Set([...verdicts.values()].flat())].sort().map(name => new Option(name)));
+    choice.append(new Option("Any verdict", ""), ...[...new Set([...verdicts.values()].filter(Boolean))].sort().map(name => new Option(name)));
 
     const field = document.createElement("input");
     const count = document.createElement("output");
@@ -87,7 +86,7 @@
       const shown = new Set();
       for (const row of rows) {
         const text = [groups.get(row)?.textContent ?? "", ...texts.get(row)].join(" ").toLowerCase();
-        row.hidden = !words.every(word => text.includes(word)) || Boolean(choice.value && !verdicts.get(row).includes(choice.value));
+        row.hidden = !words.every(word => text.includes(word)) || Boolean(choice.value && verdicts.get(row) !== choice.value);
         if (!row.hidden) shown.add(groups.get(row));
       }
       for (const one of all) if (isGroup(one)) one.hidden = !shown.has(one);

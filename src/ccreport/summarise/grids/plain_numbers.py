@@ -29,6 +29,7 @@ LEAST_CV: Final = 0.01
 SIGNIFICANT: Final = 4
 # Numbers nearer to 0 are shown with a power of ten.
 LEAST_PLAIN: Final = 1e-4
+MINUS: Final = "−"
 SUPERSCRIPTS: Final = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 # A run's column of this name has what the row's quantity is.
 VALUE: Final = "value"
@@ -37,13 +38,13 @@ PROBABILITIES: Final = ("p_ratio", "p_holm_ratio", "p_equal_ratio", "p_equal_hol
 
 
 def show_plain(value: float, significant: int = 3) -> str:
-    """Return a number with so many significant digits, with a power of ten only near 0."""
+    """Return a number with so many significant digits and a true minus sign, with a power of ten only near 0."""
     rounded = float(f"{value:.{significant}g}")
     if 0 < abs(rounded) < LEAST_PLAIN:
         mantissa, exponent = f"{rounded:.{significant - 1}e}".split("e")
-        return f"{mantissa}×10{str(int(exponent)).translate(SUPERSCRIPTS)}"
+        return f"{mantissa.replace('-', MINUS)}×10{str(int(exponent)).translate(SUPERSCRIPTS)}"
     digits = max(0, significant - 1 - math.floor(math.log10(abs(rounded)))) if rounded else 0
-    return f"{rounded:.{digits}f}"
+    return f"{rounded:.{digits}f}".replace("-", MINUS)
 
 
 def show_ends(values: pl.Series) -> str:

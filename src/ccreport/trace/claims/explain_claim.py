@@ -9,13 +9,13 @@ from typing import Any, Final
 import duckdb
 import polars as pl
 
+from ccreport.compare.claim_verdicts import name_check, name_verdict, show_percentages
 from ccreport.compare.claim_wording import (
     explain_verdict,
     introduce_note,
     name_bounds,
     name_lack,
     show_interval,
-    show_percentages,
     sum_up_checks,
 )
 from ccreport.core.declarations import read_query
@@ -134,8 +134,8 @@ def describe_claim(database: Path, claim: str, evaluation: str = "", *, is_full:
     judged = pl.read_parquet(database.parent / f"{CLAIMS}.parquet").filter(pl.col("claim") == claim)
     rows = list(show_percentages(judged.sort("check_number"), {claim: declared}).iter_rows(named=True))
     own = f"{database.resolve().parent.name}, claim {rows[0]['claim_number']}, {claim}"
-    lines = [f"{own}: {rows[0]['claim_verdict']}", f"  {declared['text']} ({declared['source']})"]
-    if summed := sum_up_checks(rows):
+    lines = [f"{own}: {name_verdict(rows, declared)}", f"  {declared['text']} ({declared['source']})"]
+    if summed := sum_up_checks(rows, declared):
         lines.append(f"  {summed}")
     if rows[0]["about_archive"] is not None:
         lines.append(f"  {introduce_note(rows[0]['claim_verdict'])}: {rows[0]['about_archive']}")
@@ -158,7 +158,7 @@ def describe_claim(database: Path, claim: str, evaluation: str = "", *, is_full:
             checked.append((selected | deciding.runs, f"{query} {deciding.which} {deciding.ends}"))
             lines += [
                 "",
-                *_show_check(row, query, len(selected), is_exact=is_exact, plain=plain, parts=parts, deciding=deciding),
+                *_show_check(row, check, len(selected), is_exact=is_exact, plain=plain, parts=parts, deciding=deciding),
                 *describe_cvs(connection, query),
             ]
         runs = join_runs(connection, checked)
@@ -178,7 +178,7 @@ def describe_claim(database: Path, claim: str, evaluation: str = "", *, is_full:
 
 def _show_check(
     row: Mapping[str, Any],
-    sql: str,
+    check: Mapping[str, Any],
     runs_count: int,
     *,
     is_exact: bool,
@@ -188,8 +188,9 @@ def _show_check(
 ) -> list[str]:
     """Return the lines of one of a claim's checks; `runs_count` runs are behind its number, or only read.
 
-    `deciding` is which row has the value, where that is the extreme of several. `plain` is the interval that the query
-    gives, where that which judges is wider; `parts` are what a quotient or difference is of.
+    `check` is what the evaluation declares of it. `deciding` is which row has the value, where that is the extreme of
+    several. `plain` is the interval that the query gives, where that which judges is wider; `parts` are what a quotient
+    or difference is of.
     """
     lack = name_lack(row)
     if row["value"] is None and runs_count and is_exact:
@@ -220,9 +221,9 @@ def _show_check(
         "runs": counted,
     }
     return [
-        f"Check {row['check_number']}, {row['check']}: {row['verdict']}{f' ({lack})' if lack else ''}",
+        f"Check {row['check_number']}, {row['check']}: {name_check(row, check)}{f' ({lack})' if lack else ''}",
         *(f"  {name:{len(INTERVAL)}}  {fact}" for name, fact in facts.items() if fact is not None),
-        *(f"    {s}" for s in sql.strip().split("\n")),
+        *(f"    {s}" for s in check["sql"].strip().split("\n")),
     ]
 
 

@@ -6,31 +6,28 @@ from typing import Any, Final
 
 import polars as pl
 
-from ccreport.compare.claims import HOLDS, UNKNOWN
+from ccreport.compare.claim_verdicts import CONTRADICTED, HOLDS, SIZE, UNKNOWN, part_claims
 from ccreport.compare.verdicts import NOT_REPRODUCED, REPRODUCED, UNDECIDED
 from ccreport.core.text import count_things
 from ccreport.figures.wording.runs import join_names
 from ccreport.report.first_page.rtts import NO_RTTS, name_rtts
-from ccreport.report.fragments.claim_direction import CONTRADICTED, SIZE, part_failed
 from ccreport.report.fragments.claims import describe_check, link_claims, title_claim
 from ccreport.report.fragments.failed_pairs import name_table
 from ccreport.report.fragments.first_page.condition_phrases import phrase_conditions
 from ccreport.report.fragments.first_page.rate_findings import (
     PARAGRAPH,
     describe_leads,
-    describe_retransmits,
     link_comparisons,
 )
+from ccreport.report.fragments.first_page.retransmit_findings import describe_retransmits
 from ccreport.report.fragments.first_page.sharing_findings import describe_sharing
+from ccreport.report.fragments.first_page.starvation_findings import describe_starvation
 from ccreport.report.markup.blocks import close_fold, open_fold
 from ccreport.report.markup.escape import escape_text
 from ccreport.summarise.grids.plain_numbers import show_plain
 
-QUOTE_WIDTH: Final = 110
 MORE: Final = "More"
 PAIRS_PAGE: Final = "reproduction.qmd"
-# What one claim that fails does, and what several do.
-FAILED: Final = {CONTRADICTED: ("does not hold", "do not hold"), SIZE: ("differs only in size", "differ only in size")}
 NOTHING_EXPLAINED: Final[Mapping[str, Any]] = {"causes": {}, "pairs": {}}
 
 
@@ -59,6 +56,7 @@ def render_findings(
         *describe_leads(comparisons, rtts, titles),
         *describe_sharing(comparisons, rtts, titles),
         *describe_retransmits(comparisons, rtts),
+        *describe_starvation(comparisons, judged, claims, rtts),
     ]
     if judged.is_empty() and pairs.is_empty():
         return render_list_of_findings(answers, "answer")
@@ -73,7 +71,7 @@ def render_findings(
             _tell_failed(judged, claims, CONTRADICTED, explained["causes"]),
             _contradict_pairs(pairs, rtts, explained["pairs"]),
         ),
-        _join("Other size", _tell_failed(judged, claims, SIZE, explained["causes"])),
+        _join(f"{SIZE[0].upper()}{SIZE[1:]}", _tell_failed(judged, claims, SIZE, explained["causes"])),
         _join("Undecided", _doubt_claims(judged), _doubt_pairs(pairs), _doubt_comparisons(comparisons), between="; "),
         _doubt_paper(doubted),
         _join("Caution", _date_claims(judged)),
@@ -120,20 +118,22 @@ def _count_checks(facts: Mapping[str, Any]) -> int:
     return len(facts["checks"])
 
 
-def _tell_failed(judged: pl.DataFrame, claims: Mapping[str, Any], way: str, causes: Mapping[str, Sequence[str]]) -> str:
-    """Return how many claims fail in a way of `part_failed` and why; of those contradicted what one says."""
-    found = part_failed(judged, claims).get(way, [])
+def _tell_failed(
+    judged: pl.DataFrame, claims: Mapping[str, Any], verdict: str, causes: Mapping[str, Sequence[str]]
+) -> str:
+    """Return how many claims fail by a verdict of `SHOWN` and why; of those contradicted what one says."""
+    found = part_claims(judged, claims).get(verdict, [])
     if not found:
         return ""
-    told = FAILED[way][len(found) > 1]
-    if way == CONTRADICTED:
+    told = ""
+    if verdict == CONTRADICTED:
         facts = claims[found[0]]
         check = escape_text(describe_check(judged.filter(claim=found[0]), facts))
-        told += f"{':' if len(found) == 1 else ', among them'} {_quote(facts)} ({check})"
+        told = f"{':' if len(found) == 1 else ', among them'} {_quote(facts)} ({check})"
     counts = {cause: sum(claim in found for claim in of_cause) for cause, of_cause in causes.items()}
     recorded = [f"{escape_text(cause)} ({count:,})" for cause, count in counts.items() if count]
     why = f"{PARAGRAPH}recorded causes of the claims: {', '.join(recorded)}" if recorded else ""
-    return f"{_count_claims(judged, len(found), way)} {told}{why}"
+    return f"{_count_claims(judged, len(found), verdict)}{told}{why}"
 
 
 def _count_claims(judged: pl.DataFrame, count: int, filtered: str) -> str:
@@ -142,8 +142,8 @@ def _count_claims(judged: pl.DataFrame, count: int, filtered: str) -> str:
 
 
 def _quote(facts: Mapping[str, Any]) -> str:
-    """Return the first sentence of a claim, as much of it as has room."""
-    return f"“{title_claim(facts, QUOTE_WIDTH)}”"
+    """Return the first sentence of a claim."""
+    return f"“{title_claim(facts)}”"
 
 
 def _date_claims(judged: pl.DataFrame) -> str:
@@ -193,7 +193,7 @@ def _contradict_pairs(pairs: pl.DataFrame, rtts: pl.DataFrame, reasons: Mapping[
 
 
 def _doubt_claims(judged: pl.DataFrame) -> str:
-    """Return for how many claims there is not enough data, and whether runs are missing, not repeated or too few."""
+    """Return how many claims are undecided, and whether runs are missing, not repeated or too few."""
     unknown = judged.filter((pl.col("claim_verdict") == UNKNOWN) & (pl.col("verdict") == UNKNOWN))
     is_measured = pl.col("runs_count") > 0
     claims = unknown.group_by("claim", maintain_order=True).agg(
@@ -208,7 +208,7 @@ def _doubt_claims(judged: pl.DataFrame) -> str:
         "each condition has only one run": int((measured & ~repeated).sum()),
         "the runs are too few or vary too much": int(repeated.sum()),
     }
-    return _give_reasons(_count_claims(judged, claims.height, UNKNOWN), "claims", reasons)
+    return _give_reasons(_count_claims(judged, claims.height, UNDECIDED), "claims", reasons)
 
 
 def _doubt_pairs(pairs: pl.DataFrame) -> str:

@@ -12,12 +12,7 @@ def list_key_numbers(fragments: Path) -> list[str]:
     `fragments` is the folder that `render_fragments` wrote.
     """
     facts = yaml.safe_load((fragments / "_variables.yml").read_text(encoding="utf-8"))
-    claims = facts["claims"]
-    hold = "1 holds" if claims["hold"] == "1" else f"{claims['hold']} hold"
-    fail = "1 does not hold" if claims["fail"] == "1" else f"{claims['fail']} do not hold"
-    verdicts = f"{hold}, {fail}, {claims['unknown']} undecided"
-    total = "1 claim" if claims["total"] == "1" else f"{claims['total']} claims"
-    judged = f"{total}: {verdicts}" if claims["total"] != "0" else facts["evaluation"]["exhibits"]
+    judged = facts["claims"]["counts"] or facts["evaluation"]["exhibits"]
     rejected = f"{facts['ledger']['rejected']} of {facts['archive']['files']} rejected"
     lines = [
         f"{facts['archive']['most']} measured",

@@ -7,8 +7,10 @@ from typing import Final
 
 import polars as pl
 
+from ccreport.compare.pairs import SUSPECT
 from ccreport.core.text import count_things, make_label
 from ccreport.figures.wording.runs import join_names
+from ccreport.report.first_page.pairs import PUBLISHED, UNPUBLISHED
 from ccreport.report.first_page.rtts import NO_RTTS, name_rtts
 from ccreport.report.fragments.failed_pairs import name_table
 from ccreport.report.fragments.first_page.condition_phrases import add_bracket, phrase_conditions
@@ -23,10 +25,10 @@ FASTER: Final = " faster"
 PER_FLOW: Final = "_per_flow_bps"
 # Behind the paragraph of a finding that the first page shows stands what it folds up.
 PARAGRAPH: Final = "\n\n"
-RETRANSMITS: Final = "retransmit_ratio"
+# A verdict: equal within ±5 %.
+WITHIN: Final = "equal within "
 # Published cells and figures have those of arithmetic means.
 GEOMETRIC: Final = "[geometric means](methods.qmd#sec-ratios)"
-SIDES: Final = ("first", "second")
 NO_TITLES: Final[Mapping[str, str]] = {}
 # no loss · 0.01 % loss
 LOSS: Final = re.compile(r"(?:no|([\d.]+) %) loss")
@@ -48,60 +50,6 @@ def describe_leads(
     rates = comparisons.filter(pl.col("measure").str.ends_with("_bps"))
     pairs = rates.partition_by("first_algorithm", "second_algorithm", maintain_order=True)
     return [_describe_pair(pair, rtts, titles) for pair in pairs]
-
-
-def describe_retransmits(comparisons: pl.DataFrame, rtts: pl.DataFrame = NO_RTTS) -> list[str]:
-    """Return a sentence on who retransmits less, how often, and where the two differ most; none without comparisons."""
-    asked = comparisons.filter(measure=RETRANSMITS)
-    if asked.is_empty():
-        return []
-    ratio = pl.col("first_mean") / pl.col("second_mean")
-    decided = asked.drop_nulls("ahead_algorithm").sort(pl.max_horizontal(ratio, 1 / ratio), descending=True)
-    undecided = asked.filter(verdict=UNDECIDED).height
-    neither = asked.filter(first_mean=0, second_mean=0).height
-    equal = asked.height - decided.height - undecided - neither
-    less = Counter(decided["ahead_algorithm"]).most_common()
-    said = [f"{escape_text(name)} retransmits less in {count:,}" for name, count in less]
-    said += [f"in {neither:,} neither retransmits anything"] if neither else []
-    counts = ((undecided, "undecided"), (equal, "equal"))
-    said += [f"{count:,} {'is' if count == 1 else 'are'} {word}" for count, word in counts if count]
-    compared = link_comparisons(count_things(asked.height, "comparison"), "retransmit")
-    under_loss, lowest = [*zip(*_compare_under_loss(asked, rtts), strict=True)] or ((), ())
-    clearest = [
-        f"{escape_text(name)} retransmits less{' most clearly' if count > 1 else ''} "
-        f"{_compare_shares(decided.filter(ahead_algorithm=name).head(1), rtts)}."
-        for name, count in less
-    ]
-    counted = f"Of {compared}: {'; '.join(said)}."
-    answer, folded = ([*under_loss, *clearest], [*lowest, counted]) if clearest or under_loss else ([counted], [])
-    return [PARAGRAPH.join(filter(None, (" ".join(["**Who retransmits less?**", *answer]), " ".join(folded))))]
-
-
-def _compare_under_loss(asked: pl.DataFrame, rtts: pl.DataFrame) -> Iterator[tuple[str, str]]:
-    """Yield how many times the other's share of segments the first of two algorithms retransmits with random loss.
-
-    Then where that is least.
-    """
-    is_lossy = pl.Series([bool(_find_loss(question)) for question in asked["question"]], dtype=pl.Boolean)
-    pairs = asked.filter(is_lossy).drop_nulls("effect_mean_ratio").partition_by("first_algorithm", "second_algorithm")
-    for pair in pairs:
-        ratios = pair["effect_mean_ratio"]
-        if pair.height >= ENOUGH:
-            first, second = pair.select("first_algorithm", "second_algorithm").row(0)
-            lowest = pair.sort("effect_mean_ratio", maintain_order=True).head(1)
-            where = escape_text(phrase_conditions(lowest["question"].item(), name_rtts(rtts, lowest)))
-            median, least, most = (show_plain(ratios.quantile(place, "linear") or 0) for place in (0.5, 0, 1))
-            times = f"{escape_text(first)} retransmits {median} times the share of segments that {escape_text(second)}"
-            over = f"in the median of {pair.height} comparisons (from {least} to {most})"
-            yield f"With random loss {times} does, {over}.", f"The ratio of {least} is {where}."
-
-
-def _compare_shares(own: pl.DataFrame, rtts: pl.DataFrame) -> str:
-    """Return under what conditions two algorithms retransmit which part of the segments, the lower first."""
-    row = own.row(0, named=True)
-    (low, _), (high, other) = sorted((100 * row[f"{which}_mean"], row[f"{which}_algorithm"]) for which in SIDES)
-    shares = f"{show_plain(low)} &#37; of segments, {escape_text(other)} {show_plain(high)} &#37;"
-    return add_bracket(escape_text(phrase_conditions(row["question"], name_rtts(rtts, own))), shares)
 
 
 def _describe_pair(pair: pl.DataFrame, rtts: pl.DataFrame, titles: Mapping[str, str]) -> str:
@@ -153,7 +101,7 @@ def _list_shared(questions: list[str]) -> list[str]:
 
 def _answer(pair: pl.DataFrame, rtts: pl.DataFrame, titles: Mapping[str, str], *, names_most: bool) -> Iterator[str]:
     """Yield what most comparisons show, by whether their conditions have loss, and where others are ahead."""
-    is_lossy = pl.Series([_find_loss(condition) for condition in pair["condition"]], dtype=pl.Boolean)
+    is_lossy = pl.Series([find_loss(condition) for condition in pair["condition"]], dtype=pl.Boolean)
     parts = [("with random loss ", pair.filter(is_lossy)), ("with no loss ", pair.filter(~is_lossy))]
     if min(part.height for _, part in parts) < ENOUGH:
         parts = [("", pair)]
@@ -177,7 +125,14 @@ def _answer(pair: pl.DataFrame, rtts: pl.DataFrame, titles: Mapping[str, str], *
         how_many = f"{f'all {count:,}' if count == own.height else f'{count:,} of {own.height:,}'} comparisons"
         if count == pair.height:
             how_many = link_comparisons(how_many, pair["measure"][0].removesuffix("_bps"))
-        said = f"{where}{say_verdict(verdict)} in {how_many}{_say_small_lead(ahead)}"
+        counted = f"{how_many}{_remark_published(own)}"
+        lead, leads_count = _find_small_lead(ahead)
+        said = f"{where}{say_verdict(verdict)} in {counted}"
+        if leads_count == ahead.height:
+            within = escape_text(verdict.removeprefix(WITHIN))
+            said = f"{where}{lead} in {counted}: within the {within} that count as equal"
+        elif lead:
+            said += f" (within that, {lead} in {leads_count:,})"
         yield _add_most(said, ahead, rtts) if names_most else said
     for (name,), own in pair.group_by("ahead_algorithm", maintain_order=True):
         if leaders and name is not None and name not in leaders:
@@ -189,17 +144,27 @@ def _answer(pair: pl.DataFrame, rtts: pl.DataFrame, titles: Mapping[str, str], *
             yield _add_most(only, own, rtts, is_placed=bool(where))
 
 
-def _say_small_lead(equal: pl.DataFrame) -> str:
-    """Return which of two algorithms that are equal within bounds is ahead all the same, where it is so surely."""
+def _find_small_lead(equal: pl.DataFrame) -> tuple[str, int]:
+    """Return which of two algorithms that are equal within bounds surely is ahead all the same, and in how many."""
     sure = equal.filter(pl.col("ahead_algorithm").is_null(), pl.col("p_holm_ratio") < LEVEL)
     leads = sure.select(pl.max_horizontal("effect_mean_ratio", 1 / pl.col("effect_mean_ratio")) - 1).to_series() * 100
     is_first = (sure["effect_mean_ratio"] > 1).unique()
     if sure.is_empty() or is_first.len() > 1:
-        return ""
+        return "", 0
     name = sure["first_algorithm" if is_first[0] else "second_algorithm"][0]
     ends = " to ".join(dict.fromkeys(show_plain(float(end), 2) for end in (leads.min(), leads.max())))  # type: ignore[arg-type]
-    how_many = f"all {sure.height:,}" if sure.height == equal.height else f"{sure.height:,} of these"
-    return f"; {escape_text(name)} is {ends} &#37; ahead in {how_many}"
+    return f"{escape_text(name)} is {ends} &#37; ahead", sure.height
+
+
+def _remark_published(own: pl.DataFrame) -> str:
+    """Return in brackets how many comparisons the publication does not have, and of how many it looks wrong."""
+    states = Counter(own[PUBLISHED] if PUBLISHED in own.columns else ())
+    words = {
+        UNPUBLISHED: ("is not in the paper", "are not in the paper"),
+        SUSPECT: ("is suspect in the paper", "are suspect in the paper"),
+    }
+    said = [f"{states[state]:,} {words[state][states[state] > 1]}" for state in words if states[state]]
+    return f" ({join_names(said)})" if said else ""
 
 
 def name_places(others: pl.DataFrame, lossless: pl.DataFrame, titles: Mapping[str, str]) -> str:
@@ -232,7 +197,7 @@ def _answer_by_loss(pair: pl.DataFrame, rtts: pl.DataFrame) -> Iterator[tuple[st
             of_path[str(loss)] = (show_ends(own["ahead"]), within)
     for (path, name, other), by_loss in leads.items():
         times = [f"{lead} times at {loss}" for loss, (lead, _) in by_loss.items()]
-        times[0] = times[0].replace(" times", f" times {other}’s {name_rate(placed)}", 1)
+        times[0] = times[0].replace(" times", f" times {other}’s {name_rate(placed)} (geometric means)", 1)
         known = [f"{ends} at {loss}" for loss, (_, ends) in by_loss.items() if ends]
         intervals = f" Their 95 % intervals are within {join_names(known)}." if known else ""
         yield (
@@ -258,7 +223,7 @@ def _find_part(pattern: re.Pattern[str], condition: str) -> str | None:
     return next((part for part in condition.split(", ") if pattern.fullmatch(part)), None)
 
 
-def _find_loss(condition: str) -> bool | None:
+def find_loss(condition: str) -> bool | None:
     """Tell whether conditions have loss; None where they do not say."""
     losses = [found[1] for part in condition.split(", ") if (found := LOSS.fullmatch(part))]
     return float(losses[0] or 0) > 0 if losses else None

@@ -5,24 +5,21 @@ from typing import Any, Final
 
 import polars as pl
 
-from ccreport.compare.claims import FAILS, HOLDS, UNKNOWN
+from ccreport.compare.claim_verdicts import CONTRADICTED, HOLDS, KINDS, SHOWN, SIZE, UNDECIDED, part_claims
 from ccreport.core.text import make_label
-from ccreport.report.fragments.claim_direction import CONTRADICTED, KIND_OF_SIZE, KINDS, SIZE, WAYS, part_failed
 from ccreport.report.fragments.claims import describe_check, title_claim
 from ccreport.report.fragments.first_page.jumps import CLAIMS
 from ccreport.report.markup.blocks import text
 from ccreport.report.markup.escape import fence_html
 
-# Of each verdict, in the order of the rows: its sign, drawn in a square of 24 by 24, and what one claim or several do.
+# Of each verdict its sign, drawn in a square of 24 by 24.
 SIGNS: Final = {
-    HOLDS: ("M5 12.5 10 17.5 19 7", "holds", "hold"),
-    FAILS: ("M6 6 18 18M18 6 6 18", "", ""),
-    UNKNOWN: ("M8 9a4 4 0 1 1 5.5 3.7c-1 .5-1.5 1.1-1.5 2.3M12 18.6v.1", "undecided", "undecided"),
+    HOLDS: "M5 12.5 10 17.5 19 7",
+    CONTRADICTED: "M6 6 18 18M18 6 6 18",
+    # Up and down.
+    SIZE: "M12 4v16M7.5 8.5 12 4l4.5 4.5M7.5 15.5 12 20l4.5-4.5",
+    UNDECIDED: "M8 9a4 4 0 1 1 5.5 3.7c-1 .5-1.5 1.1-1.5 2.3M12 18.6v.1",
 }
-# Up and down: of claims that fail only in size.
-SIGN_OF_SIZE: Final = "M12 4v16M7.5 8.5 12 4l4.5 4.5M7.5 15.5 12 20l4.5-4.5"
-# Longer claims are cut: three lines of a column.
-TITLE_WIDTH: Final = 150
 SQUARE: Final = '<svg class="{kind}" viewBox="0 0 24 24" aria-hidden="true"><path d="{sign}"/></svg>'
 
 
@@ -34,14 +31,11 @@ def render_strip(judged: pl.DataFrame, claims: Mapping[str, Any]) -> str:
     if judged.is_empty():
         return ""
     groups = []
-    for verdict, (sign, singular, plural) in SIGNS.items():
-        names = {"": (singular, plural)} | WAYS
-        for way, own in _part(judged, claims, verdict).items():
-            kind, shape = (KIND_OF_SIZE, SIGN_OF_SIZE) if way == SIZE else (KINDS[verdict], sign)
-            square = SQUARE.format(kind=f"square {kind}", sign=shape)
-            listed = "\n".join(_link_claim(judged.filter(claim=claim), claims[claim], square, way) for claim in own)
-            name = names[way][len(own) > 1]
-            groups.append(f'<li><span class="count">{len(own)} {name}</span>\n<ul>\n{listed}\n</ul></li>')
+    for verdict, own in part_claims(judged, claims).items():
+        square = SQUARE.format(kind=f"square {KINDS[verdict]}", sign=SIGNS[verdict])
+        listed = "\n".join(_link_claim(judged.filter(claim=claim), claims[claim], square, verdict) for claim in own)
+        name = SHOWN[verdict][len(own) > 1]
+        groups.append(f'<li><span class="count">{len(own)} {name}</span>\n<ul>\n{listed}\n</ul></li>')
     shown = "\n".join(groups)
     strip = fence_html(
         f'<nav class="strip" id="{CLAIMS}" aria-label="Verdicts on the claims">\n<ul>\n{shown}\n</ul>\n</nav>'
@@ -50,18 +44,10 @@ def render_strip(judged: pl.DataFrame, claims: Mapping[str, Any]) -> str:
     return f'::: {{.content-visible when-format="html"}}\n\n{strip}\n:::\n'
 
 
-def _part(judged: pl.DataFrame, claims: Mapping[str, Any], verdict: str) -> dict[str, list[str]]:
-    """Return the claims with a verdict, if any have it, and those that fail by how they do."""
-    if verdict == FAILS:
-        return part_failed(judged, claims)
-    found = judged.filter(claim_verdict=verdict)["claim"].unique(maintain_order=True).to_list()
-    return {"": found} if found else {}
-
-
-def _link_claim(rows: pl.DataFrame, facts: Mapping[str, Any], square: str, way: str) -> str:
+def _link_claim(rows: pl.DataFrame, facts: Mapping[str, Any], square: str, verdict: str) -> str:
     """Return a claim as an item of the list; of one that is contradicted with the check that is."""
     claim = rows["claim"][0]
-    failed = f"<br><small>{text(describe_check(rows, facts))}</small>" if way == CONTRADICTED else ""
+    failed = f"<br><small>{text(describe_check(rows, facts))}</small>" if verdict == CONTRADICTED else ""
     sentence = text(" ".join(facts["text"].split()))
     link = f'href="claims.html#{make_label("claim", claim)}" title="{sentence}"'
-    return f"<li>{square} <span><a {link}>{title_claim(facts, TITLE_WIDTH)}</a>{failed}</span></li>"
+    return f"<li>{square} <span><a {link}>{title_claim(facts)}</a>{failed}</span></li>"

@@ -1,6 +1,6 @@
 """The finding about versions of an algorithm: which is faster, and beside which the other algorithm is, by figures."""
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from itertools import combinations
 from pathlib import Path
 from typing import Any, Final
@@ -12,6 +12,7 @@ from ccreport.core.text import count_things, make_label
 from ccreport.figures.conditions.bbr_versions import VERSIONS as CCS
 from ccreport.figures.exhibits import list_exhibits
 from ccreport.figures.kit.theme import style_of
+from ccreport.figures.wording.runs import join_names
 from ccreport.report.fragments.absent_exhibits import find_missing
 from ccreport.report.fragments.first_page.figures_asked import VERSIONS
 from ccreport.report.markup.escape import escape_text
@@ -25,8 +26,11 @@ SAME: Final = ("figure", "beside", "other")
 OF_SECOND: Final = "_second"
 
 
-def describe_versions(declared: Mapping[str, Any], figures: Path) -> list[str]:
+def describe_versions(declared: Mapping[str, Any], figures: Path, measured: Collection[str] = ()) -> list[str]:
     """Return a sentence on each two versions that figures compare, as Markdown.
+
+    `measured` are the kernel names of the archive's algorithms; versions that the evaluation declares and that were not
+    measured are named last.
 
     A version is faster, or the other algorithm beside it, where the 95 % intervals of the two means do not overlap;
     means are equal where their intervals allow no ratio beyond the evaluation's `equal_within_pct`.
@@ -43,11 +47,21 @@ def describe_versions(declared: Mapping[str, Any], figures: Path) -> list[str]:
     where = f"figure{'s' if len(drawn) > 1 else ''} {', '.join(links.values())}"
     known = pl.concat(bars)
     versions = known["version"].filter(known["other"].is_null()).unique(maintain_order=True)
-    return [
+    found = [
         f"**{escape_text(first)} or {escape_text(second)}?** {' '.join(said)}"
         for first, second in combinations(versions, 2)
         if (said := list(_compare(known, first, second, declared["equal_within_pct"], where, links)))
     ]
+    absent = _name_unmeasured(declared["algorithms"], measured)
+    return [*found[:-1], f"{found[-1]} {absent}".strip()] if found else []
+
+
+def _name_unmeasured(algorithms: Mapping[str, Any], measured: Collection[str]) -> str:
+    """Return which versions groups of an evaluation's algorithms have that were not measured."""
+    known = {style_of(cc).name for cc in measured}
+    members = [style_of(cc).name for facts in algorithms.values() for cc in facts["members"] if cc in CCS]
+    absent = [escape_text(name) for name in dict.fromkeys(members) if known and name not in known]
+    return f"{join_names(absent)} {'was' if len(absent) == 1 else 'were'} not measured." if absent else ""
 
 
 def _read_bars(path: Path, figure: str) -> pl.DataFrame:
@@ -57,7 +71,7 @@ def _read_bars(path: Path, figure: str) -> pl.DataFrame:
         pl.read_csv(path)
         .with_columns(found.struct.unnest(), figure=pl.lit(figure), other=pl.when(~pl.col("cc").is_in(CCS)).then("cc"))
         .drop_nulls(("version", "rate_low_bps", "rate_high_bps"))
-        .select(*SAME, "version", pl.col("^rate_(mean|low|high)_bps$").cast(pl.Float64))
+        .select(*SAME, "version", pl.col("^(rate|retransmit)_(mean|low|high)_(bps|ratio)$").cast(pl.Float64))
     )
 
 
@@ -85,12 +99,42 @@ def _compare(
             yield f"{escape_text(style_of(other).name)} {'; '.join(_tell_beside(parts, first, second, links))}."
             continue
         told = "; ".join(
-            f"{escape_text(name)} faster in {part.height} ({_show_rates(part, is_first=name == first)})"
+            f"{escape_text(name)} faster in {part.height}{_say_beside(part)} "
+            f"({_show_rates(part, is_first=name == first)})"
             if name in (first, second)
-            else f"{name} in {part.height}"
+            else f"{name} in {part.height}{_say_beside(part)}"
             for (name,), part in parts
         )
-        yield f"Of {count_things(own.height, 'comparison')} ({where}): {told}."
+        retransmits = list(_tell_retransmits(own, first, second, links))
+        # The clearest difference first.
+        yield " ".join([*retransmits, f"Of {count_things(own.height, 'comparison')} of rates ({where}): {told}."])
+
+
+def _say_beside(part: pl.DataFrame) -> str:
+    """Return whether versions had the path alone or beside which algorithm, where that is the same in all bars."""
+    beside = part["beside"].unique()
+    return f" {escape_text(beside[0])}" if beside.len() == 1 else ""
+
+
+def _tell_retransmits(pairs: pl.DataFrame, first: str, second: str, links: Mapping[str, str]) -> Iterator[str]:
+    """Yield what part of the segments both versions retransmit where one surely retransmits more."""
+    names = [f"retransmit_{end}_ratio{side}" for end in ("mean", "low", "high") for side in ("", OF_SECOND)]
+    if not {*names} <= {*pairs.columns}:
+        return
+    is_more = pl.col("retransmit_low_ratio") > pl.col(f"retransmit_high_ratio{OF_SECOND}")
+    is_less = pl.col("retransmit_high_ratio") < pl.col(f"retransmit_low_ratio{OF_SECOND}")
+    for is_sure, more, less, sides in (
+        (is_more, first, second, ("", OF_SECOND)),
+        (is_less, second, first, (OF_SECOND, "")),
+    ):
+        own = pairs.filter(is_sure)
+        if own.height:
+            high, low = (show_ends(100 * own[f"retransmit_mean_ratio{side}"]) for side in sides)
+            shown = ", ".join(links[figure] for figure in own["figure"].unique(maintain_order=True))
+            yield (
+                f"{escape_text(more)} retransmits {high} &#37; of its segments{_say_beside(own)}, "
+                f"{escape_text(less)} {low} &#37; ({shown})."
+            )
 
 
 def _tell_beside(

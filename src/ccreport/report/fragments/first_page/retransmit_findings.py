@@ -1,0 +1,90 @@
+"""The finding about retransmits: whether random loss shows a difference, and where one is clear, by how much."""
+
+from collections import Counter
+from collections.abc import Iterator
+from typing import Final
+
+import polars as pl
+
+from ccreport.core.text import count_things
+from ccreport.figures.wording.runs import join_names
+from ccreport.report.first_page.rtts import NO_RTTS, name_rtts
+from ccreport.report.fragments.first_page.condition_phrases import phrase_conditions
+from ccreport.report.fragments.first_page.rate_findings import ENOUGH, PARAGRAPH, find_loss, link_comparisons
+from ccreport.report.markup.escape import escape_text
+from ccreport.summarise.grids.plain_numbers import show_plain
+from ccreport.summarise.statistics.comparisons import UNDECIDED
+
+RETRANSMITS: Final = "retransmit_ratio"
+SIDES: Final = ("first", "second")
+# The most clear differences that have a sentence each.
+TOLD_AT_MOST: Final = 3
+
+
+def describe_retransmits(comparisons: pl.DataFrame, rtts: pl.DataFrame = NO_RTTS) -> list[str]:
+    """Return what there is to say on who retransmits less, as Markdown; nothing without comparisons.
+
+    First what random loss shows, then each clear difference; folded up, how many comparisons have which verdict.
+    `comparisons` is the table of that name, `rtts` is as `read_rtts` returns it.
+    """
+    asked = comparisons.filter(measure=RETRANSMITS)
+    if asked.is_empty():
+        return []
+    ratio = pl.col("first_mean") / pl.col("second_mean")
+    clear = asked.drop_nulls("ahead_algorithm").sort(pl.max_horizontal(ratio, 1 / ratio), descending=True)
+    under_loss = list(_compare_under_loss(asked))
+    cases = [_tell_case(own, rtts) for own in clear.head(TOLD_AT_MOST).iter_slices(1)]
+    if clear.height > len(cases):
+        cases.insert(0, f"The difference is clear in {clear.height:,} comparisons, most in these {len(cases)}.")
+    counted = _count_verdicts(asked)
+    answer, folded = ([*under_loss, *cases], counted) if under_loss or cases else ([counted], "")
+    return [PARAGRAPH.join(filter(None, (" ".join(["**Who retransmits less?**", *answer]), folded)))]
+
+
+def _compare_under_loss(asked: pl.DataFrame) -> Iterator[str]:
+    """Yield of each two algorithms what random loss shows, and the typical ratio of the parts that they retransmit."""
+    is_lossy = pl.Series([bool(find_loss(question)) for question in asked["question"]], dtype=pl.Boolean)
+    pairs = asked.filter(is_lossy).drop_nulls("effect_mean_ratio").partition_by("first_algorithm", "second_algorithm")
+    for pair in pairs:
+        if pair.height < ENOUGH:
+            continue
+        first, second = (escape_text(name) for name in pair.select("first_algorithm", "second_algorithm").row(0))
+        ratios = pair["effect_mean_ratio"]
+        median, least, most = (show_plain(ratios.quantile(place, "linear") or 0) for place in (0.5, 0, 1))
+        undecided = pair.filter(verdict=UNDECIDED).height
+        less = Counter(pair["ahead_algorithm"].drop_nulls()).most_common()
+        if less:
+            said = join_names([f"{escape_text(name)} retransmits less in {count:,}" for name, count in less])
+            shown = f"{said} of {pair.height:,} comparisons ({undecided:,} undecided)"
+        elif undecided:
+            counted = f"all {undecided:,}" if undecided == pair.height else f"{undecided:,} of {pair.height:,}"
+            shown = f"no difference is shown ({counted} comparisons are undecided)"
+        else:
+            shown = f"the two retransmit equally in all {pair.height:,} comparisons"
+        times = f"{first} typically retransmits {median} times the share of segments that {second} does"
+        yield f"Under random loss {shown}: {times} (median; from {least} to {most})."
+
+
+def _tell_case(own: pl.DataFrame, rtts: pl.DataFrame) -> str:
+    """Return under what conditions which algorithm retransmits how many times as much as the other."""
+    row = own.row(0, named=True)
+    (low, less), (high, more) = sorted((100 * row[f"{which}_mean"], row[f"{which}_algorithm"]) for which in SIDES)
+    where = escape_text(phrase_conditions(row["question"], name_rtts(rtts, own)))
+    ratio = row["effect_mean_ratio"]
+    times = f"{show_plain(max(ratio, 1 / ratio))} times as much as" if ratio else "more than"
+    shares = f"{show_plain(high)} &#37; of segments against {show_plain(low)} &#37;"
+    said = f"{where} {escape_text(more)} retransmits {times} {escape_text(less)} ({shares})"
+    return f"{said[0].upper()}{said[1:]}."
+
+
+def _count_verdicts(asked: pl.DataFrame) -> str:
+    less = Counter(asked["ahead_algorithm"].drop_nulls()).most_common()
+    undecided = asked.filter(verdict=UNDECIDED).height
+    neither = asked.filter(first_mean=0, second_mean=0).height
+    equal = asked.height - sum(count for _, count in less) - undecided - neither
+    said = [f"{escape_text(name)} retransmits less in {count:,}" for name, count in less]
+    said += [f"in {neither:,} neither retransmits anything"] if neither else []
+    counts = ((undecided, "undecided"), (equal, "equal"))
+    said += [f"{count:,} {'is' if count == 1 else 'are'} {word}" for count, word in counts if count]
+    compared = link_comparisons(count_things(asked.height, "comparison"), "retransmit")
+    return f"Of {compared}: {'; '.join(said)}."
