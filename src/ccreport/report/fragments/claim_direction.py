@@ -1,8 +1,10 @@
 """How claims fail: in direction, by a difference for equality or equality for a difference, or only in size.
 
-`neutral` of a check is its value where neither side is ahead: 1 of a ratio, 0 of a difference, 0.5 of a share of two.
+`neutral` of a check is its value where neither side is ahead: 1 of a ratio, 0 of a difference, 0.5 of a share of two. A
+quotient of two means has 1 without being asked; where it is not known, nothing says that only the size differs.
 """
 
+import re
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
@@ -13,6 +15,7 @@ from ccreport.compare.claims import FAILS, HOLDS, UNKNOWN
 OPPOSITE: Final = "in the other direction"
 UNEQUAL: Final = "different where the claim says equal"
 NO_DIFFERENCE: Final = "no clear difference where the claim has one"
+OUTSIDE: Final = "outside what the claim accepts"
 SIZE: Final = "only in size"
 CONTRADICTED: Final = "contradicted"
 # What one claim that fails in a way does, and what several do.
@@ -20,7 +23,8 @@ WAYS: Final = {CONTRADICTED: (CONTRADICTED, CONTRADICTED), SIZE: ("differs only 
 KINDS: Final = {HOLDS: "holds", FAILS: "fails", UNKNOWN: "unknown"}
 KIND_OF_SIZE: Final = "size"
 # A claim of several checks fails by the first of these.
-FAILURES: Final = (OPPOSITE, UNEQUAL, NO_DIFFERENCE, SIZE)
+FAILURES: Final = (OPPOSITE, UNEQUAL, NO_DIFFERENCE, OUTSIDE, SIZE)
+QUOTIENT: Final = re.compile(r"\s*SELECT\s+quotient_of\s*\(", re.IGNORECASE)
 
 
 def find_failure(rows: Sequence[Mapping[str, Any]], facts: Mapping[str, Any]) -> tuple[str, Mapping[str, Any]]:
@@ -63,7 +67,7 @@ def decide(rows: Sequence[Mapping[str, Any]], facts: Mapping[str, Any]) -> Mappi
 
 def _find_neutral(check: Mapping[str, Any]) -> float | None:
     """Return a check's neutral value in the unit in which its row is shown, `show_percentages`."""
-    neutral: float | None = check.get("neutral")
+    neutral: float | None = check.get("neutral", 1 if QUOTIENT.match(check.get("sql", "")) else None)
     return 100 * neutral if neutral is not None and check.get("is_percentage") else neutral
 
 
@@ -82,8 +86,8 @@ def part_failed(judged: pl.DataFrame, claims: Mapping[str, Any]) -> dict[str, li
 
 def _find_failure(row: Mapping[str, Any], neutral: float | None) -> str:
     at_least, at_most = row["at_least"], row["at_most"]
-    if neutral is None or row["value"] is None:
-        return SIZE
+    if neutral is None:
+        return OUTSIDE
     if (at_least is not None and at_least >= neutral) or (at_most is not None and at_most <= neutral):
         low, high = (row["value"] if row[end] is None else row[end] for end in ("low", "high"))
         if _is_beyond(row, neutral, low, high):
