@@ -102,8 +102,8 @@ def test_a_word_gives_the_bounds_and_a_release_has_them_beside_it(tmp_path: Path
 def test_bounds_that_accept_any_value_or_none_are_refused(bounds: str, said: str, tmp_path: Path) -> None:
     path = tmp_path / "mine.yaml"
     path.write_text(
-        "title: a\nalgorithms: {CUBIC: {members: [cubic]}}\nlabels: {}\ntables: {jobs: {title: a}}\nfigures: {}\nclaims:\n  one:\n"
-        "    text: a\n    source: b\n"
+        "title: a\nalgorithms: {CUBIC: {members: [cubic]}}\nlabels: {}\n"
+        "tables: {jobs: {title: a}}\nfigures: {}\nclaims:\n  one:\n    text: a\n    source: b\n"
         f"    checks: [{{name: a{bounds}, sql: SELECT 1}}]\n",
         encoding="utf-8",
     )

@@ -31,7 +31,7 @@ COMPARISONS: Final = frozenset(
 def check_label_values(connection: duckdb.DuckDBPyConnection, evaluation: Path) -> None:
     """Raise DeclarationError for the first value that a label of an evaluation, or a column of `runs`, cannot have.
 
-    So for an algorithm in other letters than those of its column: `Cubic`, or the kernel's `cubic` for the tables' CUBIC.
+    So for an algorithm in other letters than its column has: `Cubic`, or the kernel's `cubic` for the tables' CUBIC.
     `connection` is to any database. Labels whose value comes from an expression may have any.
     """
     declared = load_evaluation(evaluation)
@@ -52,12 +52,10 @@ def _respell_algorithm(column: str, value: str, groups: Mapping[str, Any]) -> st
     In tables an algorithm has the name of its group, or the kernel's where a group has several members or none has it.
     """
     members = [member for facts in groups.values() for member in facts["members"]]
-    in_tables = [*groups, *(member for facts in groups.values() for member in facts["members"][1:])]
+    others = [member for facts in groups.values() for member in facts["members"][1:]]
+    in_tables = [*groups, *others, *(cc for cc in KNOWN if cc not in members)]
     grouped = {facts["members"][0]: group for group, facts in groups.items()}
-    if column == "algorithm":
-        known = [*in_tables, *(cc for cc in KNOWN if cc not in members)]
-    else:
-        known = [*members, *KNOWN]
+    known = in_tables if column == "algorithm" else [*members, *KNOWN]
     for part in value.split(",") if column == "cc_list" else [value]:
         if part not in known:
             near = next((name for name in known if name.lower() == part.lower()), None)
