@@ -262,7 +262,7 @@ def _lay_out_column(
         elif column.name == LEAST_EFFECT:
             text = format_least_effect(measured[0])
         if is_cv:
-            interval = format_ends(*scaled[1:])
+            interval = format_ends(*scaled)
         cells.append(Cell(text, number=number, is_better=better[number - 1]))
         intervals.append(Cell(interval or MISSING, number=number))
     return ShownColumn(heading, cells, intervals if ends else [])
