@@ -19,7 +19,15 @@ from ccreport.summarise.grids.headings import name_tables, shorten_titles
 from ccreport.summarise.grids.html import format_html
 from ccreport.summarise.grids.latex import format_latex
 from ccreport.summarise.grids.links import select_shown
-from ccreport.summarise.grids.measures import head_rows, name_rates, select_measures, set_side_by_side, show_labels
+from ccreport.summarise.grids.measures import (
+    head_rows,
+    name_rates,
+    order_columns,
+    order_rows,
+    select_measures,
+    set_side_by_side,
+    show_labels,
+)
 from ccreport.summarise.grids.pairs import head_measures, is_of_pairs, name_pair
 from ccreport.summarise.grids.publication import (
     NOTHING_SHOWN,
@@ -138,11 +146,14 @@ def lay_out_table(
         notes.append(f"The first {shown.height:,} of {summary.height:,} rows; the CSV file has all of them.")
     bold = {column: rows.head(shown.height) for column, rows in bold.items()}
     if "measures" in declared:
+        ordered = order_columns(schema, declared.get("rows", ()))
+        is_reordered, schema = ordered.columns != schema.columns, ordered
         chosen = select_measures(shown, schema, declared)
         if is_of_pairs(chosen):
             pairs = head_measures(chosen)
             return name_pair(lay_out_rows(pairs, schema, declared["title"], notes, bold, is_whole=is_whole), chosen)
         rows = lay_out_rows(chosen, schema, declared["title"], notes, bold, is_whole=is_whole)
         grid = name_rates(rows, bases)
-        return head_rows(set_side_by_side(grid, declared.get("columns", ())), declared["headings"])
+        grid = set_side_by_side(grid, declared.get("columns", ()))
+        return head_rows(order_rows(grid) if is_reordered else grid, declared["headings"])
     return name_rates(lay_out_rows(shown, schema, declared["title"], notes, bold, is_whole=is_whole), bases)

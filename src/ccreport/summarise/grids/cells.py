@@ -98,11 +98,11 @@ def order_groups(groups: Sequence[tuple[Any, ...]], rows: Sequence[Any]) -> list
     places = []
     for level, values in enumerate(zip(*groups, strict=True)):
         above = [(row, group[:level]) for row, group in zip(rows, groups, strict=True)]
-        places.append({value: n for n, value in enumerate(_merge_orders(values, above))})
+        places.append({value: n for n, value in enumerate(merge_orders(values, above))})
     return sorted(set(groups), key=lambda group: [place[value] for place, value in zip(places, group, strict=True)])
 
 
-def _merge_orders(values: Sequence[Any], rows: Sequence[Any]) -> list[Any]:
+def merge_orders(values: Sequence[Any], rows: Sequence[Any]) -> list[Any]:
     """Return each value once, in an order that agrees with every row's; of appearance where rows leave it open."""
     before: dict[Any, set[Any]] = {value: set() for value in values}
     last: dict[Any, Any] = {}
