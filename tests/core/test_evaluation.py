@@ -92,6 +92,25 @@ def test_a_word_gives_the_bounds_and_a_release_has_them_beside_it(tmp_path: Path
         load(at_least=1.2)
 
 
+@pytest.mark.parametrize(
+    ("bounds", "said"),
+    [
+        ("", r":10: claims.one, check `a`: .*; name a word, at_least or at_most"),
+        (", at_least: 5, at_most: 3", r":10: claims.one, check `a`: no value is at least 5 and at most 3"),
+    ],
+)
+def test_bounds_that_accept_any_value_or_none_are_refused(bounds: str, said: str, tmp_path: Path) -> None:
+    path = tmp_path / "mine.yaml"
+    path.write_text(
+        "title: a\nalgorithms: {CUBIC: {members: [cubic]}}\nlabels: {}\n"
+        "tables: {jobs: {title: a}}\nfigures: {}\nclaims:\n  one:\n    text: a\n    source: b\n"
+        f"    checks: [{{name: a{bounds}, sql: SELECT 1}}]\n",
+        encoding="utf-8",
+    )
+    with pytest.raises(DeclarationError, match=f"{path}{said}"):
+        load_evaluation(path)
+
+
 def test_a_phrase_in_place_of_its_word_is_answered_with_the_word(tmp_path: Path) -> None:
     path = tmp_path / "mine.yaml"
     text = (ROOT / "evaluations/esnet-dtn.yaml").read_text(encoding="utf-8")

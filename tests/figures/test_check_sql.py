@@ -45,7 +45,13 @@ def test_no_shipped_evaluation_is_refused(path: Path) -> None:
         ("edges_ms: [1, 2,", "edges_ms: [2, 1,", r"rtt_bucket_edges_ms: not ascending; write \[1, 2, 5, 10"),
         ("where: mode = 'both'", 'where: mode = "both"', "figure 'throughput_both': .*\"both\""),
         ("figures:\n", TABLE_DOTS % ("means", "job = 'a'"), "figure 'dots': .* its `where`: .*\"job\" not found"),
-        ("figures:\n", TABLE_DOTS % ("meens", "runs_count > 1"), "figure 'dots': .* its `table`: .*meens"),
+        (
+            "figures:\n",
+            TABLE_DOTS % ("meens", "runs_count > 1"),
+            ":[0-9]+: figure 'dots': .* no table `meens`; did you mean `means`",
+        ),
+        ("figures:\n", TABLE_DOTS % ("jobs", "'TRUE'"), "figure 'dots': .*`jobs` has no means .*; means can be drawn"),
+        ("figures:\n", TABLE_DOTS % ("comparisons", "'TRUE'"), "figure 'dots': .*`comparisons` has no means"),
         (
             "kind: rate_by_loss\n",
             "kind: rate_by_loss\n    overlapped: false\n",

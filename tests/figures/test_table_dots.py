@@ -16,7 +16,7 @@ from ccreport.figures.select.recording_database import Database
 
 # The sender's speed follows from the test, and is in no name.
 CELLS = """
-    CREATE TABLE cells AS FROM (VALUES
+    CREATE TABLE retransmits AS FROM (VALUES
         ('10g', 'fast', 1, 'CUBIC', 5, 2e-2, 1e-2, 3e-2),
         ('10g', 'fast', 1, 'BBR', 5, 0e0, 0e0, 0e0),
         ('50m', 'no loss', 16, 'CUBIC', 2, 1e-3, NULL, NULL),
@@ -45,7 +45,7 @@ def declare(**changes: Any) -> FigureDeclaration:
         "title": "Dots",
         "overlapped": True,
         "where": "TRUE",
-        "table": "cells",
+        "table": "retransmits",
     }
     return FigureDeclaration(**(facts | changes))
 
@@ -96,6 +96,33 @@ def test_a_table_that_is_missing_or_empty_says_so(database: Path) -> None:
             build_table_dots(declare(where="flows_count = 9"), opened)
         with pytest.raises(MissingFigure, match="No cell of the table has a mean"):
             build_table_dots(declare(where="runs_count = 2 AND flows_count = 1"), opened)
+
+
+def test_each_row_of_means_is_a_line_of_its_own(tmp_path: Path) -> None:
+    path = tmp_path / "archive.duckdb"
+    with duckdb.connect(str(path)) as connection:
+        connection.execute("""
+            CREATE TABLE means AS SELECT *, 'goodput' AS rate_basis, 5 AS runs_count,
+                rate_mean_bps - 1e6 AS rate_low_bps, rate_mean_bps + 1e6 AS rate_high_bps
+            FROM (VALUES
+                ('side=left', 'RTT 10 ms', 0.0, 1, 'BBR', 9e9), ('side=left', 'RTT 10 ms', 0.0, 1, 'CUBIC', 8e9),
+                ('side=left', 'RTT 10 ms', 0.01, 1, 'BBR', 9e9), ('side=left', 'RTT 10 ms', 0.01, 1, 'CUBIC', 3e9),
+                ('side=', 'RTT 10 ms', 0.01, 16, 'BBR', 9e9), ('side=', 'RTT 10 ms', 0.01, 16, 'CUBIC', 7e9)
+            ) AS rows (labels, path_rtt, loss_pct, flows_count, algorithm, rate_mean_bps)
+        """)
+        connection.execute(
+            "CREATE TABLE algorithms AS FROM (VALUES ('bbr2', 'BBR'), ('cubic', 'CUBIC')) t(cc, algorithm)"
+        )
+    with Database(path) as opened:
+        figure = build_table_dots(declare(table="means"), opened)
+        fewer = build_table_dots(declare(table="means", where="labels = 'side=left'"), opened)
+    assert "Mean goodput of 3 conditions" in figure.caption
+    assert "Farthest apart at 0.01 % loss, 1 flow: CUBIC" not in figure.caption
+    assert "Farthest apart at 0.01 % loss, 1 flow: BBR had 3.00 times the mean goodput of CUBIC" in figure.caption
+    assert "16 flows: BBR 9.00, CUBIC 7.00 Gbit/s" in figure.alternative
+    assert figure.data.select("loss_pct", "flows_count").is_duplicated().sum() == 6
+    assert figure.data.select("loss_pct", "flows_count", "algorithm").is_duplicated().sum() == 0
+    assert "No loss: BBR 9.00, CUBIC 8.00 Gbit/s. 0.01 % loss: BBR 9.00, CUBIC 3.00" in fewer.alternative
 
 
 def test_the_row_of_a_single_condition_has_a_name(database: Path) -> None:

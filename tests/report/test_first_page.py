@@ -179,8 +179,9 @@ def test_what_is_confirmed_contradicted_and_open_is_said_in_three_sentences():
         second=[("holds", 9)],
         third=[("does not hold", 5), ("not enough data", 0)],
     )
+    judged = judged.with_columns(at_least=pl.lit(2.0), value=pl.lit(1.5))
     pairs = make_pairs(AHEAD, NEARER, ELSEWHERE, CLOSE)
-    whole = render_findings(judged, declare(judged), pairs, BOTH, NO_COMPARISONS, TITLES)
+    whole = render_findings(judged, declare(judged, 1.0), pairs, BOTH, NO_COMPARISONS, TITLES)
     found = list_sentences(whole)
     assert found[0].startswith(
         "**Confirmed:** [2 of 3 claims](claims.qmd?verdict=holds#all-claims) hold, among them “BBR is &#42;faster"
@@ -209,6 +210,10 @@ def test_versions_are_compared_between_the_answers_and_the_verdicts():
     assert "content-visible" not in found
 
 
+def count_parts(judged: pl.DataFrame, claims: dict[str, Any]) -> str:
+    return count_verdicts({verdict: len(own) for verdict, own in part_claims(judged, claims).items()})
+
+
 def test_claims_that_fail_in_direction_are_told_from_those_of_equality_and_those_that_fail_in_size():
     judged = make_claims(**{name: [("does not hold", 9)] for name in ("first", "second", "third", "fourth")})
     # At least 2 and 1.5, at least 2 and 0.5, about 1 and 5, at least 2 and from 0.7 to 1.2.
@@ -227,16 +232,19 @@ def test_claims_that_fail_in_direction_are_told_from_those_of_equality_and_those
     )
     causes = re.findall(r"\n  Recorded causes of the claims: (.*)\n", found)
     assert causes == ["a buffer (1), time (1).", "a buffer (1)."]
-    # Without a value where neither is ahead there is no direction.
+    # Without a value where neither is ahead nothing says that only the size differs.
     (found,) = list_sentences(render_findings(judged, declare(judged), NO_PAIRS, BOTH, NO_COMPARISONS, TITLES))
-    assert found.startswith("**Differs only in size:** [4 of 4 claims]")
-    counts = {1.0: ["3 contradicted", "1 differs only in size"], None: ["4 differ only in size"]}
+    assert found.startswith("**Contradicted:** [4 of 4 claims]")
+    counts = {1.0: ["3 contradicted", "1 differs only in size"], None: ["4 contradicted"]}
     for neutral, counted in counts.items():
         shown = render_strip(judged, declare(judged, neutral))
         assert re.findall(r'class="count">([^<]+)<', shown) == counted
-        assert count_verdicts(
-            {word: len(own) for word, own in part_claims(judged, declare(judged, neutral)).items()}
-        ) == (", ".join(counted))
+        assert count_parts(judged, declare(judged, neutral)) == ", ".join(counted)
+    # A quotient has it without being asked.
+    quotients = declare(judged)
+    for facts in quotients.values():
+        facts["checks"] = [{"sql": "\n  SELECT quotient_of(list(rate), list(rate)) FROM measured"}]
+    assert count_parts(judged, quotients) == "3 contradicted, 1 differs only in size"
     # A sign of its own for what differs only in size.
     squares = re.findall(r'class="square (\w+)".*d="([^"]+)"', render_strip(judged, declare(judged, 1.0)))
     assert [kind for kind, _ in squares] == ["fails", "fails", "fails", "size"]
@@ -448,7 +456,8 @@ def test_without_published_numbers_means_are_said_in_place_of_comparisons():
 
 def test_each_claim_is_named_below_its_verdict_and_leads_to_it():
     judged = make_claims(first=[("holds", 9)], second=[("does not hold", 9)], third=[("not enough data", 0)])
-    shown = render_strip(judged, declare(judged))
+    judged = judged.with_columns(at_least=pl.lit(2.0), value=pl.lit(1.5))
+    shown = render_strip(judged, declare(judged, 1.0))
     squares = re.findall(r'class="square (\w+)".*<a href="([^"]+)" title="[^"]+">([^<]+)</a>', shown)
     assert squares == [
         ("holds", "claims.html#claim-first", "BBR is &#42;faster&#42;"),

@@ -31,7 +31,7 @@ from ccreport.report.archive_fragments.other_records import count_others, render
 from ccreport.report.archive_fragments.provenance import render_assumptions, render_provenance
 from ccreport.report.archive_fragments.repetitions import describe_repetitions
 from ccreport.report.archive_fragments.suspects import render_suspect_rules, render_suspects, summarise_left_out
-from ccreport.report.fragments.about import render_groups, render_note
+from ccreport.report.fragments.about import render_about, render_groups, render_note
 from ccreport.report.fragments.dictionary import render_dictionary
 from ccreport.report.fragments.exhibits import render_figure_fragment
 from ccreport.report.fragments.render import render_fragments
@@ -604,3 +604,9 @@ def test_of_what_is_known_about_an_archive_three_sentences_are_shown_and_the_oth
     assert "All else is as in the paper&#46;" in folded
     assert "<details" not in render_note("One. Two. Three.")
     assert render_note("") == ""
+
+
+def test_a_subtitle_that_asks_has_no_full_stop_behind_its_mark() -> None:
+    shown = render_about({"subtitle": "Does loss matter?", "source": "A. Author, A paper"})
+    assert html.unescape(shown) == "Does loss matter?\n\nThe publication: A. Author, A paper."
+    assert html.unescape(render_about({"subtitle": "In a lab", "source": ""})) == "In a lab."

@@ -374,10 +374,10 @@ def test_a_claim_of_nobody_s_paper_speaks_of_none() -> None:
     check = {"name": row["check"], "sql": "SELECT 1 AS value", "at_least": 2.0}
     own = {"text": "Far away CUBIC is faster.", "source": "our question", "shown_in": ["zoom"], "checks": [check]}
     shown = render_claims(judged, {"fast_far": own}, find_exhibits(EVALUATION))
-    assert "## [Differs only in size]{.verdict-size}: Far away CUBIC is faster {#claim-fast-far}" in shown
+    assert "## [Contradicted]{.verdict-fails}: Far away CUBIC is faster {#claim-fast-far}" in shown
     assert "Source: our question." in shown
     beside = describe_beside("zoom", judged, {"fast_far": own})
-    assert "Claim (our question): Far away CUBIC is faster&#46; Here: **[differs only in size]" in beside
+    assert "Claim (our question): Far away CUBIC is faster&#46; Here: **[contradicted]" in beside
     assert not re.search("[Pp]aper|publication|commit|[Bb]ounds", shown + beside.replace("paper-says", ""))
 
 

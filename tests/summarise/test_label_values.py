@@ -82,6 +82,31 @@ def test_an_impossible_value_is_refused_with_its_line(old: str, new: str, said: 
         check(tmp_path / "e.yaml", TEXT.replace(old, new))
 
 
+@pytest.mark.parametrize(
+    ("condition", "meant"),
+    [
+        ("algorithm = 'Cubic'", "CUBIC"),
+        ("algorithm IN ('CUBIC', 'cubic')", "CUBIC"),
+        ("cc = 'CUBIC'", "cubic"),
+        ("cc_list = 'BBRv2,cubic'", "bbr2"),
+        ("algorithm = 'Vegas'", "vegas"),
+        # A second member has its own name where the first is there, too; others may be in any archive.
+        ("algorithm IN ('BBR', 'bbr3', 'reno', 'quicly') AND cc IN ('bbr2', 'cubic', 'quicly')", None),
+        ("algorithm = 'BBR3'", "bbr3"),
+    ],
+)
+def test_an_algorithm_in_other_letters_is_refused_with_its_name(
+    condition: str, meant: str | None, tmp_path: Path
+) -> None:
+    groups = "{BBR: {members: [bbr2, bbr3]}, CUBIC: {members: [cubic]}}"
+    text = TEXT.replace("{CUBIC: {members: [cubic]}}", groups).replace("AS n\n", f"FILTER ({condition}) AS n\n")
+    if meant is None:
+        check(tmp_path / "e.yaml", text)
+        return
+    with pytest.raises(DeclarationError, match=rf":33: claims.one.checks.0.sql: no run .*did you mean `{meant}`\?"):
+        check(tmp_path / "e.yaml", text)
+
+
 def test_a_text_that_no_run_has_is_told_with_what_there_is(tmp_path: Path) -> None:
     runs = gather(make_run(1, {"bbr": 9.0, "cubic": 1.0}), make_run(2, {"reno": 2.0}))
     path = tmp_path / "e.yaml"

@@ -2,9 +2,11 @@
 
 The table says that a claim holds, does not hold, or has not enough data. To people a claim that does not hold is
 contradicted, where this archive shows something else than it says, or differs only in size. `neutral` of a check is its
-value where neither side is ahead: 1 of a ratio, 0 of a difference, 0.5 of a share of two.
+value where neither side is ahead: 1 of a ratio, 0 of a difference, 0.5 of a share of two. A quotient of two means has 1
+without being asked; where it is not known, nothing says that only the size differs.
 """
 
+import re
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
@@ -30,10 +32,12 @@ KINDS: Final = {HOLDS: "holds", CONTRADICTED: "fails", SIZE: "size", UNDECIDED: 
 OPPOSITE: Final = "in the other direction"
 UNEQUAL: Final = "different where the claim says equal"
 NO_DIFFERENCE: Final = "no clear difference where the claim has one"
+OUTSIDE: Final = "outside what the claim accepts"
 # What the table `claims` has of a check in its unit.
 CHECKED: Final = ("paper_value", "at_least", "at_most", "value", "low", "high", "with_suspects_value")
 # A claim of several checks fails by the first of these.
-FAILURES: Final = (OPPOSITE, UNEQUAL, NO_DIFFERENCE, SIZE)
+FAILURES: Final = (OPPOSITE, UNEQUAL, NO_DIFFERENCE, OUTSIDE, SIZE)
+QUOTIENT: Final = re.compile(r"\s*SELECT\s+quotient_of\s*\(", re.IGNORECASE)
 
 
 def show_percentages(judged: pl.DataFrame, claims: Mapping[str, Any]) -> pl.DataFrame:
@@ -126,14 +130,14 @@ def _name_failure(failure: str) -> str:
 
 def _find_neutral(check: Mapping[str, Any]) -> float | None:
     """Return a check's neutral value in the unit in which its row is shown, `show_percentages`."""
-    neutral: float | None = check.get("neutral")
+    neutral: float | None = check.get("neutral", 1 if QUOTIENT.match(check.get("sql", "")) else None)
     return 100 * neutral if neutral is not None and check.get("is_percentage") else neutral
 
 
 def _find_failure(row: Mapping[str, Any], neutral: float | None) -> str:
     at_least, at_most = row["at_least"], row["at_most"]
     if neutral is None or row["value"] is None:
-        return SIZE
+        return OUTSIDE
     if (at_least is not None and at_least >= neutral) or (at_most is not None and at_most <= neutral):
         low, high = (row["value"] if row[end] is None else row[end] for end in ("low", "high"))
         if _is_beyond(row, neutral, low, high):

@@ -7,7 +7,7 @@ outside: a value that other runs of the same conditions could move over a bound 
 import json
 import math
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime
 from pathlib import Path
 from typing import Any, Final
@@ -20,9 +20,8 @@ from ccreport.compare.intervals import Measured, count_runs, find_extreme, is_wi
 from ccreport.core.configuration import check_explained
 from ccreport.core.csv_files import write_csv
 from ccreport.core.declarations import read_query
-from ccreport.core.declared_files import DeclarationError, blame, load_declared
+from ccreport.core.declared_files import blame, load_declared
 from ccreport.core.evaluation import load_evaluation
-from ccreport.core.schema_problems import guess_near
 from ccreport.core.tables import conform, write_table
 from ccreport.summarise.compute_table import compute_table
 from ccreport.summarise.database import QueryError, connect, quote_name, read_files
@@ -33,9 +32,6 @@ RESULT: Final = frozenset(("value", "low", "high", "n", "df"))
 # What DuckDB says of `SELECT unnest(mean_of(…))`.
 NOT_UNNESTED: Final = "BoundSubqueryExpression"
 WORD: Final = re.compile(r"\w+")
-# algorithm = 'BBR' · cc NOT IN ('bbr', 'bbr2')
-ASKED: Final = re.compile(r"\b(?:algorithm|cc)\s*(?:=|<>|!=|\bIN\b|\bNOT\s+IN\b)\s*('[^']*'|\([^()]*\))", re.IGNORECASE)
-QUOTED: Final = re.compile(r"'([^']*)'")
 
 
 def judge_claims(
@@ -56,9 +52,6 @@ def judge_claims(
     declared = load_evaluation(evaluation)
     explained = load_explanations(explanations, evaluation.stem, declared["claims"], archive)["claims"]
     with connect(database) as connection:
-        held = [name for row in connection.sql("SELECT cc, algorithm FROM algorithms").fetchall() for name in row]
-        for problem in list_unknown_algorithms(declared, held):
-            print(f"warning: {blame(evaluation, problem)}")
         _prepare(connection, summaries, declared["tables"])
         rows = list(_judge_all(connection, declared["claims"]))
         first_run = connection.sql("SELECT min(start_utc) FROM runs").pl().item()
@@ -92,23 +85,6 @@ def check_claims(connection: duckdb.DuckDBPyConnection, evaluation: Path) -> Non
                 place = ("claims", claim, "checks", number, "sql")
                 said = f"claims.{claim}, check `{check['name']}`"
                 raise blame(evaluation, refuse_sql(error, place, said)) from error
-
-
-def list_unknown_algorithms(declared: Mapping[str, Any], held: Iterable[str]) -> Iterator[DeclarationError]:
-    """Yield what to say of each algorithm that a check of an evaluation asks for and nobody has.
-
-    `held` are the algorithms of the archive, by their kernel names and by those in tables.
-    """
-    groups = declared["algorithms"]
-    members = [member for facts in groups.values() for member in facts["members"]]
-    known = {*held, *groups, *members, *declared["algorithm_names"].values()}
-    for claim, facts in declared["claims"].items():
-        for number, check in enumerate(facts["checks"]):
-            asked = [name for found in ASKED.findall(check["sql"]) for name in QUOTED.findall(found)]
-            for name in dict.fromkeys(name for name in asked if name not in known):
-                problem = f"check `{check['name']}`: neither the evaluation nor the archive has an algorithm `{name}`"
-                place = ("claims", claim, "checks", number, "sql")
-                yield DeclarationError(f"claims.{claim}, {problem}{guess_near(name, known)}", place)
 
 
 def date_bounds(declared: Mapping[str, Any], claim: str, first_run: datetime | None) -> dict[str, Any]:

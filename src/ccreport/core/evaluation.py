@@ -181,6 +181,12 @@ def _list_wrong_bounds(claim: str, checks: Sequence[Mapping[str, Any]]) -> Itera
         # A release has the numbers beside the word.
         elif word is not None and given and given != bound_check(check):
             yield place, f"claims.{claim}.checks: `{word}` gives the bounds, so there is no other at_least or at_most"
+        elif word is None and not given:
+            said = f"claims.{claim}, check `{check['name']}`: nothing says which values it accepts"
+            yield place[:-1], f"{said}; name a word, at_least or at_most"
+        elif len(given) > 1 and check["at_least"] > check["at_most"]:
+            said = f"claims.{claim}, check `{check['name']}`: no value is at least {check['at_least']:g}"
+            yield (*place[:-1], "at_most"), f"{said} and at most {check['at_most']:g}"
 
 
 def _list_unknown_columns(

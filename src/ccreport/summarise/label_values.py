@@ -31,6 +31,7 @@ COMPARISONS: Final = frozenset(
 def check_label_values(connection: duckdb.DuckDBPyConnection, evaluation: Path) -> None:
     """Raise DeclarationError for the first value that a label of an evaluation, or a column of `runs`, cannot have.
 
+    So for an algorithm in other letters than its column has: `Cubic`, or the kernel's `cubic` for the tables' CUBIC.
     `connection` is to any database. Labels whose value comes from an expression may have any.
     """
     declared = load_evaluation(evaluation)
@@ -40,6 +41,29 @@ def check_label_values(connection: duckdb.DuckDBPyConnection, evaluation: Path) 
             if label in known and value not in known[label]:
                 problem = f"{format_place(place)}: no run has {label} = '{value}'{guess(value, known[label])}"
                 raise blame(evaluation, DeclarationError(problem, place, TOKEN.findall(value)))
+            if label in ALGORITHM_COLUMNS and (meant := _respell_algorithm(label, value, declared["algorithms"])):
+                problem = f"{format_place(place)}: no run has {label} = '{value}'; did you mean `{meant}`?"
+                raise blame(evaluation, DeclarationError(problem, place, TOKEN.findall(value)))
+
+
+def _respell_algorithm(column: str, value: str, groups: Mapping[str, Any]) -> str | None:
+    """Return the name that an algorithm of a column has where a value differs from it in letters alone, else None.
+
+    In tables an algorithm has the name of its group, or the kernel's where a group has several members or none has it.
+    """
+    members = [member for facts in groups.values() for member in facts["members"]]
+    others = [member for facts in groups.values() for member in facts["members"][1:]]
+    in_tables = [*groups, *others, *(cc for cc in KNOWN if cc not in members)]
+    grouped = {facts["members"][0]: group for group, facts in groups.items()}
+    known = in_tables if column == "algorithm" else [*members, *KNOWN]
+    for part in value.split(",") if column == "cc_list" else [value]:
+        if part not in known:
+            near = next((name for name in known if name.lower() == part.lower()), None)
+            kernel = name_algorithm(part)
+            meant = near or (grouped.get(kernel or "", kernel) if column == "algorithm" else kernel)
+            if meant in known:
+                return meant
+    return None
 
 
 def list_unmet(database: Path, evaluation: Path) -> Iterator[DeclarationError]:

@@ -19,7 +19,15 @@ from ccreport.summarise.grids.headings import name_tables, shorten_titles
 from ccreport.summarise.grids.html import format_html
 from ccreport.summarise.grids.latex import format_latex
 from ccreport.summarise.grids.links import select_shown
-from ccreport.summarise.grids.measures import head_rows, name_rates, select_measures, set_side_by_side, show_labels
+from ccreport.summarise.grids.measures import (
+    head_rows,
+    name_rates,
+    order_columns,
+    order_rows,
+    select_measures,
+    set_side_by_side,
+    show_labels,
+)
 from ccreport.summarise.grids.pairs import head_measures, is_of_pairs, name_pair
 from ccreport.summarise.grids.publication import (
     NOTHING_SHOWN,
@@ -78,8 +86,11 @@ def summarise_table(connection: duckdb.DuckDBPyConnection, table: str, declared:
     grid = lay_out_table(summary, table, declared, count_runs(connection, table, "is_cpu_bound"), bold)
     with include_suspects(connection):
         if suspects_count := count_runs(connection, table, "is_suspect"):
-            with_suspects = lay_out_table(compute_table(connection, table), table, declared)
-            if sentence := describe_suspects(grid, with_suspects, suspects_count):
+            whole, with_suspects = (
+                lay_out_table(rows, table, declared, is_whole=True)
+                for rows in (summary, compute_table(connection, table))
+            )
+            if sentence := describe_suspects(grid, whole, with_suspects, suspects_count):
                 grid.notes.append(sentence)
     if "rtt_bucket" in declared.get("columns", ()):
         grid = head_columns(grid, list_rtts(connection, table))
@@ -103,12 +114,18 @@ def count_runs(connection: duckdb.DuckDBPyConnection, table: str, condition: str
 
 
 def lay_out_table(
-    summary: pl.DataFrame, table: str, declared: dict[str, Any], bound_count: int = 0, bold: Bold = NOTHING_BOLD
+    summary: pl.DataFrame,
+    table: str,
+    declared: dict[str, Any],
+    bound_count: int = 0,
+    bold: Bold = NOTHING_BOLD,
+    *,
+    is_whole: bool = False,
 ) -> Grid:
     """Return a published table as it is shown: cells by row and column where the evaluation names these, else rows.
 
     `bound_count` is how many of its runs were CPU-bound, which a sentence below it says; `bold` are the rows of the
-    summary whose numbers verdicts make bold, by column.
+    summary whose numbers verdicts make bold, by column. With `is_whole` it has the columns of equal rows, too.
     """
     notes = [declared["note"]] if declared["note"] else []
     if bound_count:
@@ -129,9 +146,14 @@ def lay_out_table(
         notes.append(f"The first {shown.height:,} of {summary.height:,} rows; the CSV file has all of them.")
     bold = {column: rows.head(shown.height) for column, rows in bold.items()}
     if "measures" in declared:
+        ordered = order_columns(schema, declared.get("rows", ()))
+        is_reordered, schema = ordered.columns != schema.columns, ordered
         chosen = select_measures(shown, schema, declared)
         if is_of_pairs(chosen):
-            return name_pair(lay_out_rows(head_measures(chosen), schema, declared["title"], notes, bold), chosen)
-        grid = name_rates(lay_out_rows(chosen, schema, declared["title"], notes, bold), bases)
-        return head_rows(set_side_by_side(grid, declared.get("columns", ())), declared["headings"])
-    return name_rates(lay_out_rows(shown, schema, declared["title"], notes, bold), bases)
+            pairs = head_measures(chosen)
+            return name_pair(lay_out_rows(pairs, schema, declared["title"], notes, bold, is_whole=is_whole), chosen)
+        rows = lay_out_rows(chosen, schema, declared["title"], notes, bold, is_whole=is_whole)
+        grid = name_rates(rows, bases)
+        grid = set_side_by_side(grid, declared.get("columns", ()))
+        return head_rows(order_rows(grid) if is_reordered else grid, declared["headings"])
+    return name_rates(lay_out_rows(shown, schema, declared["title"], notes, bold, is_whole=is_whole), bases)

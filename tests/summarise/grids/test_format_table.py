@@ -108,9 +108,13 @@ def test_an_uneven_interval_has_the_digits_of_its_nearer_end() -> None:
 
 
 def test_the_ends_of_a_cvs_interval_have_two_digits_each() -> None:
-    assert format_ends(0.0471, 1.2391) == "0.047–1.2"
-    assert format_ends(0.351, 23.4) == "0.35–23"
-    assert format_ends(None, None) == ""
+    assert format_ends(0.6, 0.0471, 1.2391) == "0.047–1.2"
+    assert format_ends(9.0, 0.351, 23.4) == "0.35–23"
+    # As narrow as in virtual time: the number is within.
+    assert format_measured(1.5701, 1.5689, 1.5712)[0] == "1.570"
+    assert format_ends(1.5701, 1.5689, 1.5712) == "1.569–1.571"
+    assert format_ends(0.96084, 0.96082, 0.96086) == "0.9608–0.9609"
+    assert format_ends(None, None, None) == ""
 
 
 def cell(rows: str, bucket: str, algorithm: str, mean: float, half_width: float | None) -> dict[str, Any]:

@@ -16,10 +16,10 @@ from ccreport.figures.kit.log_axis import fit_log_axis
 from ccreport.figures.kit.series_styles import style_series
 from ccreport.figures.kit.text import write
 from ccreport.figures.kit.value_axis import fit_value_axis
-from ccreport.figures.select.condition_cells import list_varying
 from ccreport.figures.select.declaration import FigureDeclaration, FigureError, refuse_where
 from ccreport.figures.select.queries import MissingFigure, describe_absence
 from ccreport.figures.select.recording_database import Database
+from ccreport.figures.select.table_cells import RATE_COLUMNS, RETRANSMIT_COLUMNS, choose_keys
 from ccreport.figures.wording.conditions import INTERVAL, describe_value, fold_sentences, write_sentences
 from ccreport.figures.wording.runs import RATE_UNITS, choose_rate_unit, format_significant
 from ccreport.summarise.database import quote_name
@@ -29,8 +29,6 @@ ROW_PX: Final = 22
 # Between the marks of two algorithms in a row.
 DODGE_PX: Final = 5.0
 LABEL_MOST_PX: Final = 300
-# Columns of a table that tell its rows apart, in the order in which rows are named.
-KEYS: Final = ("sender_speed", "path_class", "test_group", "sharing", "flows_count", "rtt_bucket")
 # Ratios of less than 0.001 % are drawn as that.
 LEAST_POWER: Final = -3
 
@@ -50,7 +48,7 @@ class Measure:
 
 
 RETRANSMITS: Final = Measure(
-    ("retransmit_mean_ratio", "retransmit_low_ratio", "retransmit_high_ratio"),
+    RETRANSMIT_COLUMNS,
     "Retransmitted segments",
     "%",
     0.01,
@@ -71,7 +69,7 @@ def build_table_dots(declaration: FigureDeclaration, database: Database) -> Figu
     known = cells.filter(pl.col(mean).is_not_null())
     if known.is_empty():
         raise MissingFigure("No cell of the table has a mean.")
-    keys = _choose_keys(known)
+    keys = choose_keys(declaration.table, known)
     rows = known.select(keys).unique(maintain_order=True).with_row_index("row")
     placed = known.join(rows, on=keys, how="left", nulls_equal=True, maintain_order="left")
     names = {row["row"]: _name_row(keys, row) for row in rows.rows(named=True)}
@@ -116,30 +114,17 @@ def _read_cells(declaration: FigureDeclaration, database: Database) -> pl.DataFr
     return cells
 
 
-def _choose_keys(cells: pl.DataFrame) -> list[str]:
-    """Return the columns that rows are named by, without those that follow from the others; at least one."""
-    known: list[str] = [key for key in KEYS if key in cells.columns]
-    keys = list_varying(cells, known) or known[:1]
-    count = cells.select(keys).n_unique()
-    for key in tuple(keys):
-        others = [other_key for other_key in keys if other_key != key]
-        if others and cells.select(others).n_unique() == count:
-            keys = others
-    return keys
-
-
 def _choose_measure(cells: pl.DataFrame) -> Measure:
     if "rate_mean_bps" not in cells.columns:
         return RETRANSMITS
     unit = choose_rate_unit(cells.select(pl.col("rate_mean_bps").max()).item() or 0.0)
     basis = cells["rate_basis"].drop_nulls().unique().sort().to_list()
     name = f"Mean {basis[0]}" if len(basis) == 1 else "Mean rate"
-    return Measure(("rate_mean_bps", "rate_low_bps", "rate_high_bps"), name, unit, RATE_UNITS[unit])
+    return Measure(RATE_COLUMNS, name, unit, RATE_UNITS[unit])
 
 
 def _name_row(keys: Sequence[str], row: dict[str, Any]) -> str:
-    parts = (describe_value(key, row[key]) if key == "flows_count" else str(row[key]) for key in keys)
-    return ", ".join(parts)
+    return ", ".join(filter(None, (describe_value(key, row[key]) for key in keys))) or "all runs"
 
 
 def _draw(

@@ -10,6 +10,7 @@ from ccreport.core.declared_files import blame
 from ccreport.core.evaluation import load_evaluation
 from ccreport.core.schema_problems import Place
 from ccreport.figures.select.declaration import EDGE_VIEWS, FigureError, choose_view, declare_figure, refuse_where
+from ccreport.figures.select.table_cells import find_table_fault
 from ccreport.summarise.database import quote_name
 from ccreport.summarise.refused_sql import refuse_sql
 
@@ -17,7 +18,7 @@ from ccreport.summarise.refused_sql import refuse_sql
 def check_sql(connection: duckdb.DuckDBPyConnection, evaluation: Path) -> None:
     """Raise DeclarationError for the first condition of a figure, or of published paths, that the database refuses.
 
-    So for a figure that has a key which its kind does not take.
+    So for a figure that has a key which its kind does not take, or a table that it cannot draw.
 
     `connection` is what `open_without_rows` opens, which tries the labels and the tables' conditions.
     Conditions of figures over tables of edge networks are left to those who draw them.
@@ -25,7 +26,8 @@ def check_sql(connection: duckdb.DuckDBPyConnection, evaluation: Path) -> None:
     declared = load_evaluation(evaluation)
     try:
         for figure, facts in declared["figures"].items():
-            declare_figure(figure, facts)
+            if table := declare_figure(figure, facts).table:
+                _refuse_table(figure, table, declared["tables"])
     except FigureError as error:
         raise blame(evaluation, error) from error
     for column, condition in declared["published_paths"].items():
@@ -41,6 +43,12 @@ def check_sql(connection: duckdb.DuckDBPyConnection, evaluation: Path) -> None:
             raise blame(evaluation, refuse_where(figure, error, f"`{place[-1]}`", place)) from error
 
 
+def _refuse_table(figure: str, table: str, tables: Mapping[str, Any]) -> None:
+    """Raise FigureError where a figure's table cannot be drawn; `tables` are those that the evaluation declares."""
+    if fault := find_table_fault(table, tables):
+        raise FigureError(f"figure {figure!r}: {fault}", ("figures", figure, "table"))
+
+
 def _list_queries(figures: Mapping[str, Any]) -> Iterator[tuple[str, Place, str]]:
     """Yield the name of each figure, the place in it of what is tried, and the query that tries it."""
     for figure, facts in figures.items():
@@ -48,8 +56,6 @@ def _list_queries(figures: Mapping[str, Any]) -> Iterator[tuple[str, Place, str]
         if facts["kind"] in EDGE_VIEWS:
             continue
         view = quote_name(choose_view(facts["kind"], facts.get("table", "")))
-        if facts.get("table"):
-            yield figure, ("table",), f"FROM {view}"
         panels = [
             (("panels", number, "where"), facts["where"], panel.get("where", "TRUE"))
             for number, panel in enumerate(facts.get("panels", ()))

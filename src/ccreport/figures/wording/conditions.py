@@ -38,11 +38,22 @@ def _format_bps(rate_bps: float) -> str:
     return f"{rate_bps / RATE_UNITS[unit]:g} {unit}"
 
 
+def _describe_label(label: str) -> str:
+    # distance=near
+    name, _, value = label.partition("=")
+    return display_name(value) or f"{name} unknown"
+
+
 FORMATS: Final[dict[str, Callable[[Any], str]]] = {
     "cc_list": lambda ccs: join_names([theme.style_of(cc).name for cc in theme.order_algorithms(ccs.split(","))]),
     "volume_bytes": lambda size: f"{format_volume(size)} in all",
     "flows_count": lambda count: f"{count} flow{'' if count == 1 else 's'}",
     "bottleneck_bps": lambda rate: f"bottleneck {_format_bps(rate)}",
+    "pacing_bps": lambda rate: f"paced to {_format_bps(rate)}",
+    "background_udp_bps": lambda rate: f"beside {_format_bps(rate)} of UDP",
+    "limit_packets_count": lambda count: f"queue of {count} packets",
+    "beside": lambda ccs: f"both {FORMATS['cc_list'](ccs)}",
+    "labels": lambda labels: ", ".join(_describe_label(label) for label in labels.split("; ")),
     "buffer_bytes": lambda size: f"buffer {format_size(size)}",
     "loss_pct": lambda loss: f"{loss:.3g} % loss" if loss else "no loss",
     "parameter_value": lambda value: f"value {display_name(value)}",
@@ -52,6 +63,12 @@ UNKNOWN: Final = {
     "flows_count": "flows unknown",
     "sender_host": "sender unknown",
     "bottleneck_bps": "bottleneck unknown",
+    "pacing_bps": "not paced",
+    "background_udp_bps": "no UDP beside",
+    "limit_packets_count": "queue unknown",
+    "queue_discipline": "queue discipline unknown",
+    "beside": "alone",
+    "volume_bytes": "no given volume",
     "buffer_bytes": "buffer unknown",
     "loss_pct": "loss unknown",
     "rtt_ms": "RTT unknown",

@@ -22,9 +22,13 @@ BOTH: Final = (
 
 def render_about(declared: Mapping[str, Any]) -> str:
     """Return the subtitle of an evaluation and its publication."""
-    sentences = [f"{declared['subtitle'].rstrip('.')}." if declared["subtitle"] else ""]
-    sentences += [f"The publication: {declared['source'].rstrip('.')}." if declared["source"] else ""]
-    return "\n\n".join(escape_text(sentence) for sentence in sentences if sentence)
+    sentences = [declared["subtitle"], f"The publication: {declared['source']}" if declared["source"] else ""]
+    return "\n\n".join(escape_text(_end_sentence(sentence)) for sentence in sentences if sentence)
+
+
+def _end_sentence(text: str) -> str:
+    """Return a text with a full stop, unless it ends as a sentence does: Does it help?"""
+    return text if text.endswith((".", "?", "!")) else f"{text}."
 
 
 def render_groups(held: pl.Series, groups: Mapping[str, Mapping[str, Any]]) -> str:

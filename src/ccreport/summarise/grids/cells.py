@@ -98,11 +98,11 @@ def order_groups(groups: Sequence[tuple[Any, ...]], rows: Sequence[Any]) -> list
     places = []
     for level, values in enumerate(zip(*groups, strict=True)):
         above = [(row, group[:level]) for row, group in zip(rows, groups, strict=True)]
-        places.append({value: n for n, value in enumerate(_merge_orders(values, above))})
+        places.append({value: n for n, value in enumerate(merge_orders(values, above))})
     return sorted(set(groups), key=lambda group: [place[value] for place, value in zip(places, group, strict=True)])
 
 
-def _merge_orders(values: Sequence[Any], rows: Sequence[Any]) -> list[Any]:
+def merge_orders(values: Sequence[Any], rows: Sequence[Any]) -> list[Any]:
     """Return each value once, in an order that agrees with every row's; of appearance where rows leave it open."""
     before: dict[Any, set[Any]] = {value: set() for value in values}
     last: dict[Any, Any] = {}
@@ -142,16 +142,22 @@ def _scale(values: list[float | None], factor: float) -> list[float | None]:
 
 
 def lay_out_rows(
-    summary: pl.DataFrame, schema: TableSchema, title: str, notes: list[str], bold: Bold = NOTHING_BOLD
+    summary: pl.DataFrame,
+    schema: TableSchema,
+    title: str,
+    notes: list[str],
+    bold: Bold = NOTHING_BOLD,
+    *,
+    is_whole: bool = False,
 ) -> Grid:
     """Return a table row by row, rates in a unit that reads well and headings from the columns' names.
 
     The key columns that come first name a row. Columns in which all rows have the same value, or none, are not shown:
-    a note says the value. Nor is a column of the same numbers as an earlier one. An interval is the column behind the
-    mean that it belongs to.
+    a note says the value. Nor is a column of the same numbers as an earlier one; `is_whole` keeps both. An interval is
+    the column behind the mean that it belongs to.
     """
     summary = name_quantities(summary)
-    shared = _find_shared(summary, schema)
+    shared = {} if is_whole else _find_shared(summary, schema)
     given = [column for column in schema.columns if column.name in summary.columns and column.name not in shared]
     stubs = _find_stubs([column.name for column in given], schema.key)
     intervals = find_intervals([column.name for column in given])
@@ -163,7 +169,7 @@ def lay_out_rows(
     for column in shown:
         better = bold.get(column.name, pl.repeat(value=False, n=summary.height, dtype=pl.Boolean, eager=True))
         columns.append(_lay_out_column(summary, column, intervals.get(column.name), better))
-    columns, more, own = leave_out(columns)
+    columns, more, own = (columns, [], []) if is_whole else leave_out(columns)
     parts = [part for column in columns for part in column.parts()]
     return Grid(
         table=schema.name,
@@ -256,7 +262,7 @@ def _lay_out_column(
         elif column.name == LEAST_EFFECT:
             text = format_least_effect(measured[0])
         if is_cv:
-            interval = format_ends(*scaled[1:])
+            interval = format_ends(*scaled)
         cells.append(Cell(text, number=number, is_better=better[number - 1]))
         intervals.append(Cell(interval or MISSING, number=number))
     return ShownColumn(heading, cells, intervals if ends else [])

@@ -148,11 +148,16 @@ def format_least_effect(value: float | None) -> str:
     return f"> {most:g}" if value is not None and value > most else format_measured(value)[0]
 
 
-def format_ends(low: float | None, high: float | None) -> str:
-    """Return an interval whose ends may differ by orders of magnitude: two digits of each, never a power of ten."""
-    if low is None or high is None:
+def format_ends(value: float | None, low: float | None, high: float | None) -> str:
+    """Return an interval whose ends may differ by orders of magnitude: two digits of each, never a power of ten.
+
+    Each end has the decimals of its number at least, or rounding would put that outside: 1.570 is not in 1.6–1.6.
+    """
+    if value is None or low is None or high is None:
         return ""
-    return "–".join(f"{end:.{count_decimals(end, significant=ENDS_SIGNIFICANT)}f}" for end in (low, high))
+    least = count_decimals(value, low, high)
+    decimals = (max(least, count_decimals(end, significant=ENDS_SIGNIFICANT)) for end in (low, high))
+    return "–".join(f"{end:.{digits}f}" for end, digits in zip((low, high), decimals, strict=True))
 
 
 def format_size(value: float) -> str:

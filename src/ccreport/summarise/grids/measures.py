@@ -8,7 +8,7 @@ from typing import Any, Final
 import polars as pl
 
 from ccreport.core.tables import Column, TableSchema
-from ccreport.summarise.grids.cells import find_intervals, order_groups, span_groups
+from ccreport.summarise.grids.cells import find_intervals, merge_orders, order_groups, span_groups
 from ccreport.summarise.grids.grid import MISSING, Cell, Grid
 from ccreport.summarise.grids.headings import write_heading
 from ccreport.summarise.questions import LABELS
@@ -41,6 +41,26 @@ def show_labels(
     others = (column for column in schema.columns if column.name != LABELS)
     key = (*own, *(name for name in schema.key if name != LABELS))
     return shown, replace(schema, key=key, columns=(*columns, *others))
+
+
+def order_columns(schema: TableSchema, rows: Sequence[str]) -> TableSchema:
+    """Return a schema in which the columns that name rows come in the order in which the evaluation names them."""
+    names = [column.name for column in schema.columns]
+    own = iter([name for name in rows if name in names])
+    columns = {column.name: column for column in schema.columns}
+    return replace(schema, columns=tuple(columns[next(own) if name in rows else name] for name in names))
+
+
+def order_rows(grid: Grid) -> Grid:
+    """Return a grid whose rows are ordered by their first name, then the next: those of each in the order they have."""
+    ranks: list[dict[str, int]] = []
+    for place in range(len(grid.stubs)):
+        others = [(*names[:place], *names[place + 1 :]) for names in grid.names]
+        ordered = merge_orders([names[place] for names in grid.names], others)
+        ranks.append({name: rank for rank, name in enumerate(ordered)})
+    keys = [[rank[name] for rank, name in zip(ranks, names, strict=True)] for names in grid.names]
+    rows = sorted(range(len(keys)), key=keys.__getitem__)
+    return replace(grid, names=[grid.names[row] for row in rows], cells=[grid.cells[row] for row in rows])
 
 
 def head_rows(grid: Grid, headings: Mapping[str, str]) -> Grid:

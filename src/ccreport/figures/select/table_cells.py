@@ -1,0 +1,51 @@
+"""Cells of published tables that a figure draws: which columns name its rows, and which tables can be drawn at all."""
+
+from collections.abc import Mapping
+from typing import Any, Final
+
+import polars as pl
+
+from ccreport.core.evaluation import MEANS
+from ccreport.core.schema_problems import guess
+from ccreport.core.tables import load_schema
+from ccreport.figures.select.condition_cells import list_varying
+
+# What the marks of a row differ in.
+SERIES: Final = "algorithm"
+# Columns of a mean and of the ends of its interval, of which a table needs one set.
+RATE_COLUMNS: Final = ("rate_mean_bps", "rate_low_bps", "rate_high_bps")
+RETRANSMIT_COLUMNS: Final = ("retransmit_mean_ratio", "retransmit_low_ratio", "retransmit_high_ratio")
+
+
+def find_table_fault(table: str, tables: Mapping[str, Mapping[str, Any]]) -> str | None:
+    """Return why the cells of a table cannot be drawn, None where they can; `tables` are those that are declared."""
+    if table not in tables:
+        return f"the evaluation declares no table `{table}`{guess(table, tables)}"
+    if not _has_means(table):
+        drawn = sorted(filter(_has_means, tables))
+        others = f"; {', '.join(drawn)} can be drawn" if drawn else ""
+        return f"the table `{table}` has no means of algorithms with intervals{others}"
+    named = [*tables[table].get("rows", ()), *tables[table].get("columns", ())]
+    if table == MEANS and named and SERIES not in named:
+        return f"the table `{table}` pools the algorithms; name `{SERIES}` in its `columns`"
+    return None
+
+
+def _has_means(table: str) -> bool:
+    columns = {*load_schema(table).polars}
+    return SERIES in columns and any({*ends} <= columns for ends in (RATE_COLUMNS, RETRANSMIT_COLUMNS))
+
+
+def choose_keys(table: str, cells: pl.DataFrame) -> list[str]:
+    """Return the columns that tell the rows of a table's cells apart, without those that follow from the others.
+
+    They are those of its key that vary, in its order, and at least one that has a value.
+    """
+    known = [name for name in load_schema(table).key if name != SERIES and name in cells.columns]
+    keys = list_varying(cells, known) or [name for name in known if cells[name].count()][:1] or known[:1]
+    count = cells.select(keys).n_unique()
+    for key in tuple(keys):
+        others = [other_key for other_key in keys if other_key != key]
+        if others and cells.select(others).n_unique() == count:
+            keys = others
+    return keys

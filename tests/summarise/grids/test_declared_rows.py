@@ -1,0 +1,48 @@
+"""Rows of a table come in the order in which the evaluation names the columns that tell them apart."""
+
+from typing import Any
+
+import polars as pl
+
+from ccreport.core.tables import conform
+from ccreport.summarise.summarise import lay_out_table
+
+DECLARED: dict[str, Any] = {
+    "title": "Means",
+    "note": "",
+    "rate": "goodput",
+    "rows_at_most": 99,
+    "columns": ["algorithm"],
+    "measures": ["rate_mean_bps"],
+    "headings": {"flows_count": "Flows"},
+}
+# As the query orders them, where 10 % is after 2 %.
+ROWS = [
+    (0.0, 1, "BBR", 9e9),
+    (0.0, 1, "CUBIC", 8e9),
+    (2.0, 1, "BBR", 7e9),
+    (2.0, 16, "BBR", 6e9),
+    (10.0, 1, "BBR", 5e9),
+]
+
+
+def test_rows_follow_the_declared_order_and_lead_to_their_own_cells() -> None:
+    rows = [
+        {"loss_pct": loss, "flows_count": flows, "algorithm": algorithm, "rate_mean_bps": rate, "rate_basis": "goodput"}
+        for loss, flows, algorithm, rate in ROWS
+    ]
+    summary = conform(pl.DataFrame([row | {"runs_count": 3} for row in rows]), "means")
+    found = {}
+    for first, second in (("loss_pct", "flows_count"), ("flows_count", "loss_pct")):
+        grid = lay_out_table(summary, "means", DECLARED | {"rows": [first, second]})
+        found[first] = (grid.stubs, grid.names, [cells[0].number for cells in grid.cells])
+    assert found["loss_pct"] == (
+        ["Loss (%)", "Flows"],
+        [["Loss 0 %", "1"], ["Loss 2 %", "1"], ["Loss 2 %", "16"], ["Loss 10 %", "1"]],
+        [1, 3, 4, 5],
+    )
+    assert found["flows_count"] == (
+        ["Flows", "Loss (%)"],
+        [["1 flow", "0"], ["1 flow", "2"], ["1 flow", "10"], ["16 flows", "2"]],
+        [1, 3, 5, 4],
+    )
