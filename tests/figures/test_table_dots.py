@@ -13,6 +13,7 @@ from ccreport.figures.kit.theme import style_of
 from ccreport.figures.select.declaration import FigureDeclaration, FigureError
 from ccreport.figures.select.queries import MissingFigure
 from ccreport.figures.select.recording_database import Database
+from ccreport.figures.select.table_cells import find_table_fault
 
 # The sender's speed follows from the test, and is in no name.
 CELLS = """
@@ -64,16 +65,8 @@ def test_cells_with_a_mean_are_drawn_as_the_table_has_them(database: Path) -> No
     assert style_of("bbr2").colour in figure.chart.to_json(validate=False)
     assert style_of("bbr").colour not in figure.chart.to_json(validate=False)
     # 0.02 is 2 %; the one of 0 has no place on a log axis.
-    assert "CUBIC 2.00, BBRv2 0 %" in figure.alternative
-    assert "A mark at 0: no segment was retransmitted." in figure.caption
-
-
-def test_versions_that_a_table_pools_go_by_its_name(database: Path) -> None:
-    with duckdb.connect(str(database)) as connection:
-        connection.execute("INSERT INTO algorithms VALUES ('bbr3', 'BBR')")
-    with Database(database) as opened:
-        figure = build_table_dots(declare(), opened)
     assert "CUBIC 2.00, BBR 0 %" in figure.alternative
+    assert "A mark at 0: no segment was retransmitted." in figure.caption
 
 
 def test_a_caption_says_where_two_algorithms_are_farthest_apart() -> None:
@@ -123,6 +116,13 @@ def test_each_row_of_means_is_a_line_of_its_own(tmp_path: Path) -> None:
     assert figure.data.select("loss_pct", "flows_count").is_duplicated().sum() == 6
     assert figure.data.select("loss_pct", "flows_count", "algorithm").is_duplicated().sum() == 0
     assert "No loss: BBR 9.00, CUBIC 8.00 Gbit/s. 0.01 % loss: BBR 9.00, CUBIC 3.00" in fewer.alternative
+
+
+def test_means_that_pool_the_algorithms_cannot_be_drawn() -> None:
+    assert find_table_fault("means", {"means": {"columns": ["flows_count"]}}) is None
+    assert find_table_fault("means", {"means": {"rows": ["loss_pct"], "columns": ["algorithm"]}}) is None
+    said = find_table_fault("means", {"means": {"rows": ["loss_pct"]}})
+    assert said == "the table `means` pools the algorithms; name `algorithm` in its `columns`"
 
 
 def test_the_row_of_a_single_condition_has_a_name(database: Path) -> None:

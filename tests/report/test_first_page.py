@@ -232,10 +232,15 @@ def test_claims_that_fail_in_direction_are_told_from_those_of_equality_and_those
     )
     causes = re.findall(r"\n  Recorded causes of the claims: (.*)\n", found)
     assert causes == ["a buffer (1), time (1).", "a buffer (1)."]
-    # Without a value where neither is ahead nothing says that only the size differs.
-    (found,) = list_sentences(render_findings(judged, declare(judged), NO_PAIRS, BOTH, NO_COMPARISONS, TITLES))
-    assert found.startswith("**Contradicted:** [4 of 4 claims]")
-    counts = {1.0: ["3 contradicted", "1 differs only in size"], None: ["4 contradicted"]}
+    # Without a value where neither is ahead only what is about a value differs in size, and not what is beyond a bound.
+    contradicted, in_size = list_sentences(
+        render_findings(judged, declare(judged), NO_PAIRS, BOTH, NO_COMPARISONS, TITLES)
+    )
+    assert contradicted.startswith("**Contradicted:** [3 of 4 claims]")
+    assert in_size.startswith("**Differs only in size:** [1 of 4 claims]")
+    assert [len(own) for own in part_claims(judged, declare(judged)).values()] == [3, 1]
+    assert part_claims(judged, declare(judged))["differs only in size"] == ["third"]
+    counts = {1.0: ["3 contradicted", "1 differs only in size"], None: ["3 contradicted", "1 differs only in size"]}
     for neutral, counted in counts.items():
         shown = render_strip(judged, declare(judged, neutral))
         assert re.findall(r'class="count">([^<]+)<', shown) == counted

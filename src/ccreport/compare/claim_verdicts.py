@@ -3,7 +3,8 @@
 The table says that a claim holds, does not hold, or has not enough data. To people a claim that does not hold is
 contradicted, where this archive shows something else than it says, or differs only in size. `neutral` of a check is its
 value where neither side is ahead: 1 of a ratio, 0 of a difference, 0.5 of a share of two. A quotient of two means has 1
-without being asked; where it is not known, nothing says that only the size differs.
+without being asked. Where it is not known, a value outside of bounds on both sides differs in size, and one beyond a
+single bound contradicts the claim.
 """
 
 import re
@@ -137,7 +138,7 @@ def _find_neutral(check: Mapping[str, Any]) -> float | None:
 def _find_failure(row: Mapping[str, Any], neutral: float | None) -> str:
     at_least, at_most = row["at_least"], row["at_most"]
     if neutral is None or row["value"] is None:
-        return OUTSIDE
+        return OUTSIDE if at_least is None or at_most is None else SIZE
     if (at_least is not None and at_least >= neutral) or (at_most is not None and at_most <= neutral):
         low, high = (row["value"] if row[end] is None else row[end] for end in ("low", "high"))
         if _is_beyond(row, neutral, low, high):

@@ -9,6 +9,7 @@ from ccreport.core.evaluation import MEANS
 from ccreport.core.schema_problems import guess
 from ccreport.core.tables import load_schema
 from ccreport.figures.select.condition_cells import list_varying
+from ccreport.summarise.questions import list_pooled
 
 # What the marks of a row differ in.
 SERIES: Final = "algorithm"
@@ -25,8 +26,7 @@ def find_table_fault(table: str, tables: Mapping[str, Mapping[str, Any]]) -> str
         drawn = sorted(filter(_has_means, tables))
         others = f"; {', '.join(drawn)} can be drawn" if drawn else ""
         return f"the table `{table}` has no means of algorithms with intervals{others}"
-    named = [*tables[table].get("rows", ()), *tables[table].get("columns", ())]
-    if table == MEANS and named and SERIES not in named:
+    if table == MEANS and SERIES in list_pooled(tables[table]):
         return f"the table `{table}` pools the algorithms; name `{SERIES}` in its `columns`"
     return None
 
