@@ -496,7 +496,7 @@ def test_an_explanation_stands_beside_the_verdict(tmp_path: Path, capsys: pytest
     judged = judge(tmp_path, {"known": fails, "open": fails}, explanations=explain(known="It is short."))
     assert judged["about_archive"].to_list() == ["It is short.", None]
     assert list_unexplained(judged) == ["open"]
-    assert capsys.readouterr().out == "claim open: differs only in size, and nothing explains it\n"
+    assert capsys.readouterr().out == "claim open: contradicted, and nothing explains it\n"
 
 
 def test_an_explanation_of_another_archive_is_not_shown_but_warned_of(

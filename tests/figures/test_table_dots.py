@@ -65,8 +65,16 @@ def test_cells_with_a_mean_are_drawn_as_the_table_has_them(database: Path) -> No
     assert style_of("bbr2").colour in figure.chart.to_json(validate=False)
     assert style_of("bbr").colour not in figure.chart.to_json(validate=False)
     # 0.02 is 2 %; the one of 0 has no place on a log axis.
-    assert "CUBIC 2.00, BBR 0 %" in figure.alternative
+    assert "CUBIC 2.00, BBRv2 0 %" in figure.alternative
     assert "A mark at 0: no segment was retransmitted." in figure.caption
+
+
+def test_versions_that_a_table_pools_go_by_its_name(database: Path) -> None:
+    with duckdb.connect(str(database)) as connection:
+        connection.execute("INSERT INTO algorithms VALUES ('bbr3', 'BBR')")
+    with Database(database) as opened:
+        figure = build_table_dots(declare(), opened)
+    assert "CUBIC 2.00, BBR 0 %" in figure.alternative
 
 
 def test_a_caption_says_where_two_algorithms_are_farthest_apart() -> None:
@@ -111,11 +119,11 @@ def test_each_row_of_means_is_a_line_of_its_own(tmp_path: Path) -> None:
         fewer = build_table_dots(declare(table="means", where="labels = 'side=left'"), opened)
     assert "Mean goodput of 3 conditions" in figure.caption
     assert "Farthest apart at 0.01 % loss, 1 flow: CUBIC" not in figure.caption
-    assert "Farthest apart at 0.01 % loss, 1 flow: BBR had 3.00 times the mean goodput of CUBIC" in figure.caption
-    assert "16 flows: BBR 9.00, CUBIC 7.00 Gbit/s" in figure.alternative
+    assert "Farthest apart at 0.01 % loss, 1 flow: BBRv2 had 3.00 times the mean goodput of CUBIC" in figure.caption
+    assert "16 flows: BBRv2 9.00, CUBIC 7.00 Gbit/s" in figure.alternative
     assert figure.data.select("loss_pct", "flows_count").is_duplicated().sum() == 6
     assert figure.data.select("loss_pct", "flows_count", "algorithm").is_duplicated().sum() == 0
-    assert "No loss: BBR 9.00, CUBIC 8.00 Gbit/s. 0.01 % loss: BBR 9.00, CUBIC 3.00" in fewer.alternative
+    assert "No loss: BBRv2 9.00, CUBIC 8.00 Gbit/s. 0.01 % loss: BBRv2 9.00, CUBIC 3.00" in fewer.alternative
 
 
 def test_means_that_pool_the_algorithms_cannot_be_drawn() -> None:

@@ -342,9 +342,9 @@ def test_who_gets_how_little_at_worst_is_said_with_the_claims_about_starvation()
     assert shown == (
         "**Does one starve the other?** At worst CUBIC gets 5.0 % of the rate of both, with 16 flows of both "
         "algorithms together at 1 % loss. At worst BBR gets 20 % of the rate of both, with 16 flows of both "
-        "algorithms together (short path). Of 2 claims about it: 1 holds, 1 differs only in size."
+        "algorithms together (short path). Of 2 claims about it: 1 holds, 1 contradicted."
     )
-    assert "“CUBIC <b>varies</b> more”: [differs only in size](claims.qmd?verdict=differs+only+in+size#all-" in told
+    assert "“CUBIC <b>varies</b> more”: [contradicted](claims.qmd?verdict=contradicted#all-" in told
     assert describe_starvation(asked.filter(question="1 % loss, alone, 16 flows"), judged, claims) == []
 
 

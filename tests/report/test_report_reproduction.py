@@ -107,7 +107,7 @@ def test_a_cell_shows_both_rates_shares_and_the_verdict() -> None:
     assert "8&#46;00<br><small>80.0 %</small>" in shown
     assert "40&#46;00<br><small>80.0 % (79.0–81.0)</small>" in shown
     assert "2&#46;00 and 1&#46;33 <small>(0&#46;800–2&#46;00)</small><br><strong>reproduced</strong>" in shown
-    assert "-10 %<br><small>0.900 (0.600–1.35)</small>" in html.unescape(shown)
+    assert "−10 %<br><small>0.900 (0.600–1.35)</small>" in html.unescape(shown)
     # Once, in the row of the first algorithm.
     assert shown.count("<strong>reproduced</strong>") == 1
     assert "undecided<br><small>12 runs would tell</small>" in shown
@@ -241,7 +241,7 @@ def test_claims_are_counted_by_verdict() -> None:
         make_claim("a", "holds", "holds"), make_claim("b", "holds", "does not hold"), make_claim("c", "not enough data")
     )
     declared = {claim: {"checks": [{}] * count} for claim, count in {"a": 2, "b": 2, "c": 1}.items()}
-    assert describe_claims(judged, declared) == {"counts": "3 claims: 1 holds, 1 differs only in size, 1 undecided"}
+    assert describe_claims(judged, declared) == {"counts": "3 claims: 1 holds, 1 contradicted, 1 undecided"}
     declared["b"] = {"checks": [{"neutral": 1.95}] * 2}
     assert describe_claims(judged, declared) == {"counts": "3 claims: 1 holds, 1 contradicted, 1 undecided"}
     assert describe_claims(judged.clear(), {}) == {"counts": ""}
@@ -291,7 +291,7 @@ def test_the_overview_has_the_value_that_decides_each_claim() -> None:
     shown, _ = render([first, second | {"value": 1.23, "low": 1.1, "high": 1.4, "paper_value": 4.2}])
     overview = shown[: shown.index("{#claim-a}")]
     assert "4&#46;2</td>" in overview
-    assert "1.23 (1.10–1.40)<br><small>check 2; required: at least 2 (1 holds, 1 differs only in size)</small>" in (
+    assert "1.23 (1.10–1.40)<br><small>check 2; required: at least 2 (1 holds, 1 contradicted)</small>" in (
         html.unescape(overview)
     )
     assert "check 1" not in overview
@@ -420,7 +420,7 @@ def test_a_claim_says_in_one_line_what_it_would_be_with_suspect_runs() -> None:
     for row, (value, verdict) in zip(rows, others, strict=True):
         row |= {"suspects_count": 4, "with_suspects_value": value, "with_suspects_verdict": verdict}
     page, _ = render(rows)
-    assert "With 4 suspect runs: check 2 1&#46;37, differs only in size; check 3 2&#46;50.\n" in page
+    assert "With 4 suspect runs: check 2 1&#46;37, contradicted; check 3 2&#46;50.\n" in page
     assert page.count("suspect runs") == 1
     unchanged, _ = render(rows[:1])
     assert "suspect" not in unchanged
@@ -442,7 +442,7 @@ def test_a_cell_that_is_inconsistent_by_less_than_the_margin_says_so() -> None:
     shown = html.unescape(render_reproduction(make_compared(far, near), TITLES, ALGORITHMS))
     told = "0 are the same within the intervals, 2 differ by less than 5 % and 2 by more."
     assert f"Of 4 single cells, {told}" in shown
-    assert shown.count("-0.30 %<br>") == 2
+    assert shown.count("−0.30 %<br>") == 2
     assert shown.count(">differs by less than 5 %</td>") == 2
     assert shown.count(">differs</td>") == 2
     assert "## Table" in shown
