@@ -142,6 +142,7 @@ def render_fragments(
         "results": {"sha256": hash_sums({path.name: hash_file(path) for path in summaries.glob("*.csv")})},
         "software": {"version": escape_text(ccreport.__version__), **describe_software(citation)},
         "release": describe_release(release, authors, declared["title"]),
+        "paths": {"published": ", and what of it does the publication give" if declared["published_paths"] else ""},
         # No page says these: a report that has this evaluation as a section shows them.
         "kinds": find_examples(declared["figures"], figures),
     }
