@@ -502,7 +502,11 @@ def test_the_same_cells_in_other_bytes_are_equal_cell_by_cell(tmp_path: Path) ->
 
 def test_what_is_no_release_cannot_be_checked(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["verify", str(tmp_path), "--quick"]) == 2
-    assert "has no SHA256SUMS" in capsys.readouterr().err
+    assert "has no SHA256SUMS; name the folder" in capsys.readouterr().err
+    (tmp_path / "2.0").mkdir()
+    (tmp_path / "2.0/SHA256SUMS").touch()
+    assert main(["verify", str(tmp_path), "--quick"]) == 2
+    assert f"has no SHA256SUMS; did you mean `{tmp_path}/2.0`?\n" in capsys.readouterr().err
     assert main(["verify", str(tmp_path / "none")]) == 2
     assert "none does not exist; name the folder, the .tar.zst or the add" in (said := capsys.readouterr().err)
     assert said.endswith("; `snakemake --cores 8 publish` makes one\n")

@@ -39,7 +39,8 @@ def open_release(place: str, work: Path) -> tuple[Path, list[str]]:
     folders = [path, *(sorted(path.iterdir()) if path == work / "unpacked" else [])]
     found = next((folder for folder in folders if (folder / SUMS).is_file()), None)
     if found is None:
-        raise InputError(f"{place} has no {SUMS}; {NAMED}")
+        below = sorted(folder for folder in path.iterdir() if (folder / SUMS).is_file())
+        raise InputError(f"{place} has no {SUMS}; " + (f"did you mean `{below[-1]}`?" if below else NAMED))
     return found.resolve(), left_out
 
 
