@@ -297,7 +297,7 @@ def test_all_of_a_figure_is_in_sight_on_a_phone_and_a_tap_enlarges_it(built_site
     page.goto((built_site / f"{name}.html").as_uri())
     boxes = page.locator(".figure-scroll:has(img)")
     assert boxes.evaluate_all("boxes => boxes.every(box => box.scrollWidth <= box.clientWidth)")
-    assert "Tap to enlarge" in boxes.first.evaluate("box => getComputedStyle(box, '::before').content")
+    assert "Tap to open it by itself" in boxes.first.evaluate("box => getComputedStyle(box, '::before').content")
     boxes.first.locator("a").click()
     page.wait_for_url("**/figures/*/figure.svg")
     # By itself the drawing is as large as it was made, and can be zoomed.

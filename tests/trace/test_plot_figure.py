@@ -187,7 +187,7 @@ def test_a_run_is_drawn_alone_of_a_figure_of_panels(database: Path, tmp_path: Pa
         # What other kinds take is not offered.
         (
             "from_s=3",
-            "--change `from_s` is not a key; there are kind, needs, overlapped, panels, panels_by, question, rate, run,",
+            "--change `from_s` is not a key; there are kind, needs, overlapped, panels, panels_by, question, rate,",
         ),
         ("until_s=soon", "--change until_s: `soon` is not a number"),
         ("panels=[", "--change panels:1: not YAML: "),

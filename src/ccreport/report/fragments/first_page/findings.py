@@ -253,7 +253,7 @@ def _doubt_paper(doubted: Sequence[tuple[str, str]]) -> str:
     look, are = ("looks", "is") if len(doubted) == 1 else ("look", "are")
     reasons = dict.fromkeys(escape_text(reason) for _, reason in doubted if reason)
     named = f": {cells}" if cells else ""
-    sentences = [f"{counted} {look} wrong in the paper and {are} excluded from all counts above{named}.", *reasons]
+    sentences = [f"{counted} {look} wrong in the paper and {are} in no count of reproduced pairs{named}.", *reasons]
     return f"**Suspect in the paper:** {' '.join(sentences)}"
 
 

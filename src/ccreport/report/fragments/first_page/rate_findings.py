@@ -225,8 +225,14 @@ def _find_part(pattern: re.Pattern[str], condition: str) -> str | None:
 
 def find_loss(condition: str) -> bool | None:
     """Tell whether conditions have loss; None where they do not say."""
+    loss_pct = read_loss_pct(condition)
+    return None if loss_pct is None else loss_pct > 0
+
+
+def read_loss_pct(condition: str) -> float | None:
+    """Return the loss that conditions say, in per cent; None where they do not."""
     losses = [found[1] for part in condition.split(", ") if (found := LOSS.fullmatch(part))]
-    return float(losses[0] or 0) > 0 if losses else None
+    return float(losses[0] or 0) if losses else None
 
 
 def say_verdict(verdict: str) -> str:

@@ -10,13 +10,15 @@ from ccreport.core.text import count_things
 from ccreport.figures.wording.runs import join_names
 from ccreport.report.first_page.rtts import NO_RTTS, name_rtts
 from ccreport.report.fragments.first_page.condition_phrases import phrase_conditions
-from ccreport.report.fragments.first_page.rate_findings import ENOUGH, PARAGRAPH, find_loss, link_comparisons
+from ccreport.report.fragments.first_page.rate_findings import ENOUGH, PARAGRAPH, link_comparisons, read_loss_pct
 from ccreport.report.markup.escape import escape_text
 from ccreport.summarise.grids.plain_numbers import show_plain
 from ccreport.summarise.statistics.comparisons import UNDECIDED
 
 RETRANSMITS: Final = "retransmit_ratio"
 SIDES: Final = ("first", "second")
+# Where a larger part than this multiple of the path's loss is retransmitted, queues overflow as well.
+OVERFLOW: Final = 2.0
 # The most clear differences that have a sentence each.
 TOLD_AT_MOST: Final = 3
 
@@ -42,8 +44,13 @@ def describe_retransmits(comparisons: pl.DataFrame, rtts: pl.DataFrame = NO_RTTS
 
 
 def _compare_under_loss(asked: pl.DataFrame) -> Iterator[str]:
-    """Yield of each two algorithms what random loss shows, and the typical ratio of the parts that they retransmit."""
-    is_lossy = pl.Series([bool(find_loss(question)) for question in asked["question"]], dtype=pl.Boolean)
+    """Yield of each two algorithms what random loss shows, and the typical ratio of the parts that they retransmit.
+
+    Where queues overflow as well, the larger part of what is retransmitted may be theirs.
+    """
+    loss_pct = pl.Series([read_loss_pct(question) for question in asked["question"]], dtype=pl.Float64)
+    most_pct = 100 * pl.max_horizontal("first_mean", "second_mean")
+    is_lossy = (loss_pct > 0) & (most_pct <= OVERFLOW * loss_pct)
     pairs = asked.filter(is_lossy).drop_nulls("effect_mean_ratio").partition_by("first_algorithm", "second_algorithm")
     for pair in pairs:
         if pair.height < ENOUGH:
@@ -62,7 +69,7 @@ def _compare_under_loss(asked: pl.DataFrame) -> Iterator[str]:
         else:
             shown = f"the two retransmit equally in all {pair.height:,} comparisons"
         times = f"{first} typically retransmits {median} times the share of segments that {second} does"
-        yield f"Under random loss {shown}: {times} (median; from {least} to {most})."
+        yield f"Under random loss alone {shown}: {times} (median; from {least} to {most})."
 
 
 def _tell_case(own: pl.DataFrame, rtts: pl.DataFrame) -> str:
