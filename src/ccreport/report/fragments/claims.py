@@ -42,9 +42,7 @@ from ccreport.summarise.grids.plain_numbers import show_plain
 TIME: Final = "%Y-%m-%d %H:%M UTC"
 OVERVIEW_HEADER: Final = ("Claim", "Source", "Paper", "Here, 95 % interval", "Verdict")
 HEADER: Final = ("Check", "Paper", "Accepted range", "Here", "95 % interval", "Runs", "Verdict")
-PUBLISHED: Final = (
-    "The claims are what a publication says in its text; each check quotes the wording behind its bounds."
-)
+PUBLISHED: Final = "Each check quotes the publication’s wording behind its bounds."
 DATED: Final = """
 Only bounds that were set before the archive was measured are certain not to have been fitted to it. The date of
 a bound is that of its commit; the start of the first run is by the clock of the machine that ran it."""
