@@ -64,7 +64,7 @@ def render_published_beside(own: pl.DataFrame, table: str, title: str, other_nam
         [cell for column in columns for cell in _list_cells(here.get((*name, *column)), wanted, divisor)]
         for name in names
     ]
-    headings = [other_name, "CV", "Here", "CV", ""]
+    headings = [other_name, "CV", "Here", "CV", "=?"]
     used = {cell.text for row in cells for cell in row[4::5]}
     signs = [said for sign, said in SIGNS.items() if sign in used]
     grid = Grid(

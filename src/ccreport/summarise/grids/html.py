@@ -23,8 +23,7 @@ CLASS: Final = 'class="gt_table"'
 VERDICTS: Final = "table of comparisons"
 LINK_TO_VERDICTS: Final = "#table-comparisons"
 # A header cell without words, which a screen reader would announce.
-NO_HEAD: Final = re.compile(r"<th([^>]*)>\s*(?:<span>&nbsp;</span>\s*)?</th>")
-SCOPE: Final = re.compile(r' scope="col(?:group)?"')
+NO_HEAD: Final = re.compile(r'<th([^>]*?)(?: scope="colgroup")?>\s*<span>&nbsp;</span>\s*</th>')
 
 
 def format_html(grid: Grid) -> str:
@@ -58,7 +57,7 @@ def format_html(grid: Grid) -> str:
         formatted = formatted.tab_source_note(markup(f"<div>{_link(html.escape(note))}</div>"))
     text = formatted.cols_align("left", [*names, *columns]).cols_align("right", numbers).as_raw_html()
     text = STYLE.sub("", text).replace(CLASS, 'class="gt_table published"')
-    text = NO_HEAD.sub(lambda head: f"<td{SCOPE.sub('', head[1])}></td>", text)
+    text = NO_HEAD.sub(r"<td\1></td>", text)
     caption = f"<caption>{html.escape(grid.caption)}</caption>" if grid.caption else ""
     return TABLE.sub(lambda tag: f"{tag[0]}{caption}", text, count=1)
 
