@@ -4,6 +4,7 @@ The archive: its place or those of its parts, on disk or elsewhere, and how its 
 
 from ccreport.archive.read_layout import check_layout, split_archive
 from ccreport.archive.unpack import looks_packed
+from ccreport.core.configuration import find_results_problem
 from ccreport.core.declared_files import DeclarationError
 from ccreport.core.schema_problems import guess_path
 from ccreport.storage.places import check_address, find_fetched, is_remote

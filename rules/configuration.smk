@@ -4,11 +4,7 @@ Configuration: checked before anything is decided.
 What is wrong is one line: the file and the line in it, or --config, and what to type instead.
 """
 
-from ccreport.core.configuration import (
-    check_config,
-    check_explanations,
-    find_results_problem,
-)
+from ccreport.core.configuration import check_config, check_explanations
 
 
 def refuse(problem, *place):
