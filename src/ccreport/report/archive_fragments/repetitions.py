@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from pathlib import Path
+from statistics import median_high
 from typing import Any, Final
 
 from ccreport.core.evaluation import MEANS
@@ -25,6 +26,6 @@ def describe_repetitions(declared: Mapping[str, Any], summaries: Path) -> str:
     if not known:
         return ""
     titles = [declared["tables"][name]["title"].partition(":")[0] for name, own in counts.items() if own.len()]
-    typical = known[len(known) // 2]
+    typical = median_high(known)
     spread = "" if known[0] == known[-1] else f" (median; {known[0]} to {known[-1]})"
     return escape_text(f"A cell of {join_names(titles)} is of {typical} run{'' if typical == 1 else 's'}{spread}.")
