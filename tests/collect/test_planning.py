@@ -184,6 +184,8 @@ def test_pacing_is_the_queues_or_the_sockets() -> None:
     assert (by_queue.senders[0].flow_maxrate_bps, by_queue.clients[0].flow_rate_bps) == (2_000_000, None)
     by_socket = plan({"flow_pacing_mbps": 2, "pacing_by": "socket"}).runs[0]
     assert (by_socket.senders[0].flow_maxrate_bps, by_socket.clients[0].flow_rate_bps) == (None, 2_000_000)
+    declared = plan({"flow_pacing_mbps": 2, "sender_mbps": 10}).jobs[0].metadata
+    assert (declared["pacing"], declared["NIC_speed"]) == ("2mbit", "10mbit")
 
 
 def test_flows_ask_for_ecn_where_the_queue_marks_and_with_dctcp() -> None:
@@ -282,7 +284,7 @@ def test_metadata_have_the_keys_of_the_harness_and_of_the_sample() -> None:
         "lat_sweep": "5,20",
         "lat_val_list": ["5", "20"],
         "limit": "10000",
-        "pacing": "50mbit",
+        "pacing": None,
         "NIC_speed": "50mbit",
         "MTU": "1500",
         "hostname": "nersc-tbn-1",

@@ -15,7 +15,7 @@ from ccreport.archive.manifest import RawFile
 from ccreport.core.errors import InputError
 from ccreport.core.tables import read_table
 from ccreport.publish.changes.compare import Section, _describe_figure, compare_releases, format_text
-from ccreport.publish.changes.differences import Change, Exhibit, ReleaseFolder, list_exhibits
+from ccreport.publish.changes.differences import Change, Exhibit, ReleaseFolder, _compare, list_exhibits
 from ccreport.publish.changes.former import compare_former
 from ccreport.publish.sums import write_sums
 from ccreport.report.markup.content_security import META, POLICY
@@ -99,7 +99,7 @@ def test_a_flipped_verdict_comes_before_others_with_its_causes(old: Path, new: P
         "code of measure_batch: flows.py",
     )
     assert others[0].title == "Other values of claims (one)"
-    assert Change("two_runs, runs, value", "2", "1") in others[0].changes
+    assert Change("two_runs, runs, value", "2", "1", -0.5) in others[0].changes
 
 
 def test_figures_raw_files_keys_and_code_are_named(old: Path, new: Path) -> None:
@@ -127,6 +127,52 @@ def test_cells_have_old_and_new_values(old: Path, tmp_path: Path) -> None:
     assert exhibit.changes[0].where.endswith("runs_count")
     section = compare_releases(ReleaseFolder(one), ReleaseFolder(other))[2]
     assert section.causes == ("nothing that this release holds; perhaps other versions of libraries",)
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "told"),
+    [
+        (8e9, 9e9, "8e+09 -> 9e+09 (+12 %)"),
+        (100, 99, "100 -> 99 (-1 %)"),
+        (-2.0, -1.0, "-2 -> -1 (+50 %)"),
+        (1, 31, "1 -> 31 (+3,000 %)"),
+        (0.0, 0.5, "0 -> 0.5"),
+        (None, 3, "– -> 3"),
+        (False, True, "False -> True"),
+        (1.00000001, 1.00000002, "1.00000001 -> 1.00000002 (+1e-06 %)"),
+    ],
+)
+def test_a_changed_number_has_its_relative_change(before: object, after: object, told: str) -> None:
+    change = _compare("a", before, after)
+    assert change is not None
+    assert f"    a: {told}\n" in format_text([Section("Claims", changes=(change,))])
+
+
+def test_of_a_table_the_largest_changes_are_shown_unless_files_are_listed() -> None:
+    changes = tuple(Change(f"row={row}", "100", str(100 + row), row / 100) for row in range(1, 31))
+    section = Section("Table means", changes=(*changes, Change("row=31", "–", "a row")), has_cells=True)
+    short, full = (format_text([section], lists_files=lists_files) for lists_files in (False, True))
+    assert [line.split(":")[0].strip() for line in short.splitlines() if "->" in line] == [
+        f"row={row}" for row in (31, *range(30, 21, -1))
+    ]
+    assert "31 changed, the largest changes first:\n" in short
+    assert "    and 21 more (--full lists them)\n" in short
+    assert full.count("->") == 31
+    assert full.index("row=1:") < full.index("row=2:")
+
+
+def test_the_configured_evaluation_comes_before_the_others(old: Path, tmp_path: Path) -> None:
+    one, other = (Path(shutil.copytree(old, tmp_path / name)) for name in ("one", "other"))
+    for side, verdict in ((one, "holds"), (other, "does not hold")):
+        config = side / "code/config.yaml"
+        config.write_text(f"{config.read_text()}\nevaluation: evaluations/one.yaml\n")
+        copied = Path(shutil.copytree(side / "evaluations/one", side / "evaluations/another"))
+        (copied / "one.yaml").rename(copied / "another.yaml")
+        for name in ("one", "another"):
+            path = side / f"evaluations/{name}/claims.parquet"
+            save_table("claims", [row | {"verdict": verdict} for row in read_table("claims", [path]).to_dicts()], path)
+    exhibits = list(list_exhibits(ReleaseFolder(one), ReleaseFolder(other)))
+    assert [exhibit.evaluation for exhibit in exhibits if exhibit.kind == "verdicts"] == ["one", "another"]
 
 
 def test_a_claim_that_only_one_release_makes_did_not_flip(old: Path, tmp_path: Path) -> None:

@@ -134,8 +134,7 @@ def _describe_path(job: Settings, conditions: Sequence[Condition]) -> Settings:
         "loss": format_loss(losses.pop()) if len(losses) == 1 else None,
         "lat": None if rtt is None or delays else _format_number(rtt / 2),
         "limit": None if isinstance(limits, list) else str(limits),
-        # The rate that fq is given as a rule is the one that the line has anyway.
-        "pacing": format_rate(to_bps(job["flow_pacing_mbps"]) or to_bps(job["sender_mbps"])),
+        "pacing": format_rate(to_bps(job["flow_pacing_mbps"])),
         "lat_sweep": ",".join(delays) if delays else None,
         "limit_sweep": ",".join(map(str, limits)) if isinstance(limits, list) else None,
         **({"lat_val_list": delays} if delays else {}),

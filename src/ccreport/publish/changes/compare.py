@@ -1,5 +1,6 @@
 """Two releases compared, as text for CHANGES.md and the terminal, and as a page."""
 
+import math
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final
@@ -27,6 +28,9 @@ FIGURES: Final = "Figures"
 # What a figure draws; its other files are drawings and words.
 DATA: Final = "figure.csv"
 SHOWN: Final = 200
+# Of the cells of a table, where files are only counted.
+LARGEST: Final = 10
+COLUMNS: Final = ("Where", "Old", "New", "Change")
 RESULTS: Final = ("tables/", "evaluations/")
 
 
@@ -39,6 +43,7 @@ class Section:
     changes: tuple[Change, ...] = ()
     names: tuple[tuple[str, tuple[str, ...]], ...] = ()
     has_files: bool = False
+    has_cells: bool = False
 
 
 def compare_releases(old: ReleaseFolder, new: ReleaseFolder, *, is_full: bool = False) -> list[Section]:
@@ -89,7 +94,8 @@ def compare_results(old: ReleaseFolder, new: ReleaseFolder, *, is_full: bool = F
 
 def _describe(exhibit: Exhibit, old: ReleaseFolder, new: ReleaseFolder, rules: dict[str, list[str]]) -> Section:
     title = f"{TITLES[exhibit.kind].format(name=exhibit.name)} ({exhibit.evaluation})"
-    return Section(title, tuple(list_causes(exhibit, old, new, rules)), exhibit.changes)
+    causes = tuple(list_causes(exhibit, old, new, rules))
+    return Section(title, causes, exhibit.changes, has_cells=exhibit.kind == "cells")
 
 
 def _describe_figure(figure: Exhibit) -> str:
@@ -112,7 +118,7 @@ def _list_names(title: str, kinds: dict[str, list[str]]) -> Section:
 def format_text(sections: list[Section], *, lists_files: bool = True) -> str:
     """Return a comparison as Markdown, whatever comes from the releases in indented blocks that show it literally.
 
-    Where the text does not list files, it counts them.
+    Where the text does not list files, it counts them, and has of each table what changed most.
     """
     parts = ((section.title, "".join(_format_parts(section, lists_files=lists_files))) for section in sections)
     return "".join(f"## {show_text(title)}\n\n{text}" for title, text in parts)
@@ -128,9 +134,15 @@ def _format_parts(section: Section, *, lists_files: bool) -> Iterator[str]:
     if section.causes:
         yield f"What changed of what it is made of:\n\n{_indent(section.causes)}\n"
     if section.changes:
-        shown = [f"{change.where}: {change.old} -> {change.new}" for change in section.changes]
-        more = [f"and {len(shown) - SHOWN} more"] if len(shown) > SHOWN else []
-        yield f"{len(shown)} changed:\n\n{_indent([*shown[:SHOWN], *more])}\n"
+        changes, at_most, more = section.changes, SHOWN, ""
+        if section.has_cells and not lists_files:
+            changes = tuple(sorted(changes, key=lambda change: -_measure_change(change)))
+            at_most, more = LARGEST, " (--full lists them)"
+        told = ((f"{one.where}: {one.old} -> {one.new}", format_change(one)) for one in changes)
+        shown = [f"{values} ({share})" if share else values for values, share in told]
+        rest = [f"and {len(shown) - at_most} more{more}"] if len(shown) > at_most else []
+        yield f"{len(shown)} changed{', the largest changes first' if more and rest else ''}:\n\n"
+        yield f"{_indent([*shown[:at_most], *rest])}\n"
     counted = (
         [] if lists_files or not section.has_files else [_count_names(names, kind) for kind, names in section.names]
     )
@@ -140,6 +152,19 @@ def _format_parts(section: Section, *, lists_files: bool) -> Iterator[str]:
         yield f"{_count_names(names, kind)}:\n\n{_indent(names)}\n"
     if not (section.changes or section.names):
         yield "No difference.\n\n"
+
+
+def _measure_change(change: Change) -> float:
+    """Return the size of a relative change, infinite where a value is new, gone, or none that has a ratio."""
+    return math.inf if change.relative is None else abs(change.relative)
+
+
+def format_change(change: Change) -> str:
+    """Return a relative change as `+3.4 %`, empty where there is none."""
+    if change.relative is None or math.isinf(change.relative):
+        return ""
+    percent = 100 * change.relative
+    return f"{percent:+,.0f} %" if abs(percent) >= 100 else f"{percent:+.2g} %"
 
 
 def _indent(lines: Iterable[str]) -> str:
@@ -154,8 +179,8 @@ def format_html(title: str, about: str, sections: list[Section]) -> str:
         if section.causes:
             parts += [format_paragraph("What changed of what it is made of:"), format_items(section.causes)]
         if section.changes:
-            rows = ((change.where, change.old, change.new) for change in section.changes)
-            parts.append(format_rows(("Where", "Old", "New"), rows))
+            rows = ((change.where, change.old, change.new, format_change(change)) for change in section.changes)
+            parts.append(format_rows(COLUMNS, rows))
         for kind, names in section.names:
             parts += [format_paragraph(f"{_count_names(names, kind)}:"), format_items(names)]
         if not (section.changes or section.names):

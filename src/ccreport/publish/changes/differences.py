@@ -1,5 +1,6 @@
 """What differs between two releases: verdicts, other values of claims, cells of published tables, figures."""
 
+import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
@@ -45,6 +46,11 @@ class ReleaseFolder:
         config = _load(self.folder / "code/config.yaml")
         return {key: value for key, value in config.items() if key != "release"}
 
+    @property
+    def evaluation(self) -> str:
+        """Return the name of the configured evaluation."""
+        return Path(str(self.config.get("evaluation", ""))).stem
+
     @cached_property
     def evaluations(self) -> dict[str, dict[str, Any]]:
         """Return the declarations of all evaluations by name."""
@@ -78,11 +84,12 @@ def _load(path: Path) -> dict[str, Any]:
 
 @dataclass(frozen=True)
 class Change:
-    """One difference: where it is, and the old and new value."""
+    """One difference: where it is, the old and new value, and of numbers the relative change, infinite from 0."""
 
     where: str
     old: str
     new: str
+    relative: float | None = None
 
 
 @dataclass(frozen=True)
@@ -96,8 +103,11 @@ class Exhibit:
 
 
 def list_exhibits(old: ReleaseFolder, new: ReleaseFolder) -> Iterator[Exhibit]:
-    """Yield what differs between two releases: verdicts, checks of one side alone, values of claims, cells, figures."""
-    names = sorted(old.evaluations.keys() | new.evaluations.keys())
+    """Yield what differs between two releases: verdicts, checks of one side alone, values of claims, cells, figures.
+
+    The configured evaluation of the later release comes before the others.
+    """
+    names = sorted(old.evaluations.keys() | new.evaluations.keys(), key=lambda name: (name != new.evaluation, name))
     claims = {name: list(_list_claims(old, new, name)) for name in names}
     for kind in ("verdicts", "checks", "claims"):
         for name in names:
@@ -131,12 +141,11 @@ def _list_claims(old: ReleaseFolder, new: ReleaseFolder, name: str) -> Iterator[
     for key in {**after, **before}:
         where = ", ".join(key)
         if key not in before or key not in after:
-            yield "checks", Change(where, *_show(before.get(key), "verdict", after.get(key)))
+            yield "checks", Change(where, *(_show(side.get(key, {}).get("verdict")) for side in (before, after)))
             continue
         for column in CLAIM_COLUMNS:
-            was, is_now = _show(before[key], column, after[key])
-            if was != is_now:
-                yield "verdicts" if column in VERDICTS else "claims", Change(f"{where}, {column}", was, is_now)
+            if change := _compare(f"{where}, {column}", before[key].get(column), after[key].get(column)):
+                yield "verdicts" if column in VERDICTS else "claims", change
 
 
 def _list_cells(
@@ -149,9 +158,8 @@ def _list_cells(
             yield Change(where, *(_show_row(side[row], key) if row in side else ABSENT for side in (before, after)))
             continue
         for column in {**after[row], **before[row]}:
-            was, is_now = _show(before[row], column, after[row])
-            if was != is_now:
-                yield Change(f"{where}, {column}", was, is_now)
+            if change := _compare(f"{where}, {column}", before[row].get(column), after[row].get(column)):
+                yield change
 
 
 def _show_row(row: Mapping[str, Any], key: tuple[str, ...]) -> str:
@@ -161,12 +169,21 @@ def _show_row(row: Mapping[str, Any], key: tuple[str, ...]) -> str:
     return ", ".join(shown) or "a row"
 
 
-def _show(before: Mapping[str, Any] | None, column: str, after: Mapping[str, Any] | None) -> tuple[str, str]:
-    """Return two values as text, short where that tells them apart, the same only where they are."""
-    was, is_now = ((side or {}).get(column) for side in (before, after))
-    if isinstance(was, float) and isinstance(is_now, float) and was != is_now and f"{was:.6g}" != f"{is_now:.6g}":
-        return f"{was:.6g}", f"{is_now:.6g}"
-    return (ABSENT if was is None else str(was)), (ABSENT if is_now is None else str(is_now))
+def _compare(where: str, before: Any, after: Any) -> Change | None:
+    """Return the difference of two values, as texts that are short where that tells them apart; None without one."""
+    if before == after:
+        return None
+    numbers = [value for value in (before, after) if isinstance(value, int | float) and not isinstance(value, bool)]
+    relative = None
+    if len(numbers) == 2:
+        relative = (after - before) / abs(before) if before else math.inf
+    shown = [f"{value:.6g}" if isinstance(value, float) else _show(value) for value in (before, after)]
+    was, is_now = shown if shown[0] != shown[1] else (_show(before), _show(after))
+    return None if was == is_now else Change(where, was, is_now, relative)
+
+
+def _show(value: object) -> str:
+    return ABSENT if value is None else str(value)
 
 
 def _list_figures(old: ReleaseFolder, new: ReleaseFolder) -> Iterator[Exhibit]:

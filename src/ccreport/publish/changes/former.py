@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
 
-from ccreport.publish.changes.compare import Section, compare_results
+from ccreport.publish.changes.compare import COLUMNS, Section, compare_results, format_change
 from ccreport.publish.changes.differences import ReleaseFolder
 from ccreport.publish.release import find_former, list_shown, read_settings
 from ccreport.publish.stage import stage_results, write_raw_sums
@@ -48,8 +48,8 @@ def _render(section: Section) -> Iterator[str]:
         yield "What changed of what it is made of:"
         yield fence_html(format_items(section.causes))
     if section.changes:
-        rows = ([text(change.where), text(change.old), text(change.new)] for change in section.changes)
-        yield render_table(("Where", "Old", "New"), rows, title=section.title)
+        rows = ([*map(text, (one.where, one.old, one.new, format_change(one)))] for one in section.changes)
+        yield render_table(COLUMNS, rows, title=section.title)
     for kind, names in section.names:
         yield f"{len(names)} {kind}:"
         items = "".join(f"<li>{verbatim(name, is_long=True)}</li>\n" for name in names)
