@@ -354,6 +354,22 @@ def test_runs_of_different_values_of_a_parameter_are_kept_apart_or_said_to_be_po
     assert "Each mean pools the values of bdp" in said
 
 
+def test_runs_of_several_line_and_pacing_rates_in_a_panel_are_told(tmp_path: Path) -> None:
+    def write(folder: str, **second: Any) -> str:
+        runs = [
+            make_run(place, {"cubic": 1.0 + place}, **{"rtt_ms": 10.0 * place, "nic_bps": 1e10} | facts)
+            for place, facts in ((1, {}), (2, second))
+        ]
+        (tmp_path / folder).mkdir()
+        return read(plot(tmp_path / folder, gather(*runs), kind="rate_by_rtt"), "caption.txt")
+
+    assert "drawn together" not in write("one")
+    assert "Runs of several line rates are drawn together: 10 Gbit/s and 40 Gbit/s." in write("two", nic_bps=4e10)
+    said = write("paced", pacing_bps=2.4e9)
+    assert "Runs of several pacing rates are drawn together: 2.4 Gbit/s and none." in said
+    assert "line rates" not in said
+
+
 def test_a_hostile_parameter_is_only_text(tmp_path: Path) -> None:
     tables = sweep("parameter_value", (HOSTILE, "2"), parameter_name=HOSTILE)
     output = plot(tmp_path, tables, kind="rate_by_parameter")

@@ -38,10 +38,11 @@ from ccreport.figures.wording.conditions import (
     describe_conditions,
     describe_panel,
     describe_value,
+    format_bps,
     write_condition_alternative,
     write_condition_caption,
 )
-from ccreport.figures.wording.runs import RATE_UNITS, choose_rate_unit, wrap_title
+from ccreport.figures.wording.runs import RATE_UNITS, choose_rate_unit, join_names, wrap_title
 
 PANELS_AT_MOST: Final = 12
 LINES_AT_MOST: Final = 8
@@ -103,7 +104,7 @@ def build_rate_figure(declaration: FigureDeclaration, database: Database) -> Fig
     bounds = [list_bounds(shown.filter(panel=place)) for place in range(len(layout.panels))] if is_swept else []
     unit = choose_rate_unit(max(_top(cells, "mean"), _top(cells, "high")))
     bounded = [BOUNDS] if any(bounds) else []
-    notes = [*([DOTS] if kind.has_runs else []), *bounded, *pooled, *kind.notes]
+    notes = [*([DOTS] if kind.has_runs else []), *bounded, *pooled, *_describe_rates(runs, layout), *kind.notes]
     titles = {position.title for position in layout.positions}
     against = titles.pop() if kind.is_by_panel and len(titles) == 1 else kind.name
     finding = compare_defaults(runs, cells, rate) if is_swept else ""
@@ -145,6 +146,19 @@ def _lay_out(kind: Kind, runs: pl.DataFrame, placed: tuple[dict[Any, float], Pos
     ]
     places, positions = zip(*by_panel, strict=True)
     return Layout(kind, panel_keys, panels, names, places, positions), pooled
+
+
+def _describe_rates(runs: pl.DataFrame, layout: Layout) -> list[str]:
+    """Return which line rates and pacing rates the runs of a panel have, where some panel has several."""
+    line = pl.coalesce("bottleneck_bps", "nic_bps")
+    told = []
+    for rate, name in ((line, "line rates"), (pl.col("pacing_bps"), "pacing rates")):
+        panels = runs.group_by(layout.panel_keys or pl.lit(0)).agg(rate=rate.unique())
+        mixed = panels.filter(pl.col("rate").list.len() > 1)["rate"].explode().unique().sort(nulls_last=True)
+        if mixed.len():
+            shown = ["none" if value is None else format_bps(value) for value in mixed]
+            told.append(f"Runs of several {name} are drawn together: {join_names(shown)}")
+    return told
 
 
 def _equals(column: str, value: Any) -> pl.Expr:

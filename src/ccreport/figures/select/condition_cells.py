@@ -18,7 +18,7 @@ from ccreport.summarise.database import quote_text
 ALGORITHM_RUN_COLUMNS: Final = """
     run_id, condition_id, cc, sharing, flows_count, sender_host, host, rtt_ms,
     loss_pct, buffer_bytes, bottleneck_bps, parameter_name, parameter_value, throughput_bps, goodput_bps,
-    retransmit_ratio, pacing_bps, cc_flows_count
+    retransmit_ratio, nic_bps, pacing_bps, cc_flows_count
 """
 # What can differ between the runs of a figure, in the order in which its panels name it.
 SETTINGS: Final = (

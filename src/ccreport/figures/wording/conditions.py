@@ -33,7 +33,8 @@ def format_volume(size: int) -> str:
     return format_size(size)
 
 
-def _format_bps(rate_bps: float) -> str:
+def format_bps(rate_bps: float) -> str:
+    """Return a rate in the unit that suits it: 2.4 Gbit/s."""
     unit = choose_rate_unit(rate_bps)
     return f"{rate_bps / RATE_UNITS[unit]:g} {unit}"
 
@@ -48,9 +49,9 @@ FORMATS: Final[dict[str, Callable[[Any], str]]] = {
     "cc_list": lambda ccs: join_names([theme.style_of(cc).name for cc in theme.order_algorithms(ccs.split(","))]),
     "volume_bytes": lambda size: f"{format_volume(size)} in all",
     "flows_count": lambda count: f"{count} flow{'' if count == 1 else 's'}",
-    "bottleneck_bps": lambda rate: f"bottleneck {_format_bps(rate)}",
-    "pacing_bps": lambda rate: f"paced to {_format_bps(rate)}",
-    "background_udp_bps": lambda rate: f"beside {_format_bps(rate)} of UDP",
+    "bottleneck_bps": lambda rate: f"bottleneck {format_bps(rate)}",
+    "pacing_bps": lambda rate: f"paced to {format_bps(rate)}",
+    "background_udp_bps": lambda rate: f"beside {format_bps(rate)} of UDP",
     "limit_packets_count": lambda count: f"queue of {count} packets",
     "beside": lambda ccs: f"both {FORMATS['cc_list'](ccs)}",
     "labels": lambda labels: ", ".join(_describe_label(label) for label in labels.split("; ")),
