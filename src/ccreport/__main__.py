@@ -114,8 +114,7 @@ class CommandParser(argparse.ArgumentParser):
             message = (
                 f"{refused[1]}: `{refused[2]}` is not one of its values{guess(refused[2], filter(None, choices or ()))}"
             )
-        place = f"{command}: " if command else ""
-        end = "" if message.endswith("?") else "."
+        place, end = f"{command}: " if command else "", "" if message.endswith("?") else "."
         self.exit(2, f"ccreport: {place}{message.removesuffix('.')}{end} --help lists all.\n")
 
     def _describe_missing(self, command: str, names: Sequence[str]) -> str:
@@ -138,7 +137,9 @@ class CommandParser(argparse.ArgumentParser):
     def refuse_unknown(self, given: Sequence[str]) -> None:
         """End where arguments are left that are neither options nor expected; the first is named."""
         if given:
-            self.error(f"one argument too many, `{given[0]}`; put what has blanks in quotes")
+            example = EXAMPLES.get(self.prog.removeprefix(PROGRAM).strip())
+            as_in = f", as in `{PROGRAM} {example}`" if example else ""
+            self.error(f"one argument too many, `{given[0]}`; put what has blanks in quotes{as_in}")
 
     def refuse_negative(self, options: Mapping[str, Any]) -> None:
         """End where a number is below 0 or is not one: no option means anything by it."""

@@ -275,7 +275,8 @@ def test_a_misspelt_command_is_answered_with_the_one_meant(capsys: pytest.Captur
             "collect: needs --campaign; for example `python -m ccreport collect --campaign campaigns/quick.yaml ",
         ),
         (["collect", "--campaign", "x", "--dryrun"], "collect: no option `--dryrun`; did you mean `--dry-run`?"),
-        (["sql", "FROM", "runs"], "sql: one argument too many, `runs`; put what has blanks in quotes."),
+        (["sql", "FROM", "runs"], "sql: one argument too many, `runs`; put what has blanks in quotes, as in `python"),
+        (["explain", "table_2", "loss_pct=1"], "explain: one argument too many, `loss_pct=1`; put what has blanks in"),
         (["sql", "--rows", "x"], "sql: argument --rows: invalid int value: 'x'."),
         (
             ["diff", "1.0"],
