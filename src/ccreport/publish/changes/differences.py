@@ -141,7 +141,8 @@ def _list_claims(old: ReleaseFolder, new: ReleaseFolder, name: str) -> Iterator[
     for key in {**after, **before}:
         where = ", ".join(key)
         if key not in before or key not in after:
-            yield "checks", Change(where, *(_show(side.get(key, {}).get("verdict")) for side in (before, after)))
+            was, is_now = (_show(side.get(key, {}).get("verdict")) for side in (before, after))
+            yield "checks", Change(where, was, is_now)
             continue
         for column in CLAIM_COLUMNS:
             if change := _compare(f"{where}, {column}", before[key].get(column), after[key].get(column)):
@@ -155,7 +156,8 @@ def _list_cells(
     for row in {**after, **before}:
         where = ", ".join(f"{column}={value}" for column, value in zip(key, row, strict=False) if value is not None)
         if row not in before or row not in after:
-            yield Change(where, *(_show_row(side[row], key) if row in side else ABSENT for side in (before, after)))
+            was, is_now = (_show_row(side[row], key) if row in side else ABSENT for side in (before, after))
+            yield Change(where, was, is_now)
             continue
         for column in {**after[row], **before[row]}:
             if change := _compare(f"{where}, {column}", before[row].get(column), after[row].get(column)):
