@@ -251,7 +251,8 @@ def test_a_verdict_is_a_tag_in_front_of_its_claim(tmp_path: Path) -> None:
 
 
 def test_the_first_page_has_short_findings_and_the_picture_before_all_else(tmp_path: Path) -> None:
-    answers = "\n".join(f"- **Is it {n}?** It is 0.{n} here. Or {n}. More of {n}." for n in range(7))
+    lines = "**Here:** It is 0.{n} here.\\\n  **There:** It is 1.{n} there. More of {n}."
+    answers = "\n".join(f"- **Is it {n}?** {lines.format(n=n)}" for n in range(5))
     verdicts = "\n".join(f"- **Verdict {n}:** It holds. As {n} says." for n in range(3))
     between = "- **Others?** Of versions."
     lists = "\n\n".join(f"::: {{.findings}}\n\n{each}\n\n:::" for each in (answers, between, verdicts))
@@ -265,21 +266,21 @@ def test_the_first_page_has_short_findings_and_the_picture_before_all_else(tmp_p
     words = read(tmp_path)
     parts = (
         "Not theirs. BBR is BBRv2.",
-        "Is it 0? It is 0.0 here. Or 0. More of 0. •",
-        "Is it 2? It is 0.2 here. •",
+        "Is it 0? Here: It is 0.0 here; There: It is 1.0 there. •",
+        "Is it 3? Here: It is 0.3 here; There: It is 1.3 there. •",
         "Verdict 1: It holds.",
         "Figure 1:",
         "About Short tests. The rest.",
         "The findings in full",
-        "More of 6.",
+        "More of 4.",
         "As 2 says.",
     )
     places = [words.index(part) for part in (*parts, "After.")]
     assert places == sorted(places)
     # The contents are beside the picture, with the numbers of figures alone.
     assert words.count("Contents") == 1
-    assert re.search(r"Figure 2 [. \u2060]+1\b", words)
-    counts = {"Is it 2?": 2, "Is it 3?": 1, "Others?": 1, "Verdict 1:": 2, "Verdict 2:": 1}
+    assert re.search(r"Figure 2 [. \u2060]+2\b", words)
+    counts = {"Is it 3?": 2, "Is it 4?": 1, "Others?": 1, "Verdict 1:": 2, "Verdict 2:": 1}
     assert {said: words.count(said) for said in counts} == counts
 
 

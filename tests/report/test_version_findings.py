@@ -44,9 +44,9 @@ def write_figures(folder: Path, **figures: tuple[str, ...]) -> Path:
 def test_versions_are_compared_by_the_intervals_of_their_means(tmp_path: Path) -> None:
     with call_algorithms({"bbr": "BBRv1"}):
         (found,) = describe_versions(DECLARED, write_figures(tmp_path, near=NEAR, far=FAR))
-    answer, _, compared = found.partition(" Of ")
-    assert answer == "**BBRv1 or BBRv2?**"
-    assert compared.startswith("3 comparisons of rates (figures [")
+    short, compared = found.split("\n\n")
+    assert short == "**BBRv1 or BBRv2?** **BBRv2:** leaves CUBIC more.\\\n**BBRv1:** is faster in 1 of 3 comparisons."
+    assert compared.startswith("Of 3 comparisons of rates (figures [")
     assert "](figures.qmd#figure-near)" in compared
     assert compared.endswith(
         "): equal within ±5 &#37; in 1 alone; BBRv1 faster in 1 beside CUBIC (1.50 times the arithmetic mean rate, "
@@ -65,8 +65,9 @@ def test_retransmits_of_versions_go_first_and_what_was_not_measured_last(tmp_pat
     (folder / "near/figure.csv").write_text("\n".join([header, *rows]), encoding="utf-8")
     with call_algorithms({"bbr": "BBRv1"}):
         (found,) = describe_versions(DECLARED, folder, ["bbr", "bbr2", "cubic"])
-    first = "**BBRv1 or BBRv2?** BBRv1 retransmits 11.0 &#37; of its segments beside CUBIC, BBRv2 0.400 &#37; ("
-    assert found.startswith(first)
+    short, told = found.split("\n\n")
+    assert "**BBRv2:** retransmits less.\\\n" in short
+    assert told.startswith("BBRv1 retransmits 11.0 &#37; of its segments beside CUBIC, BBRv2 0.400 &#37; (")
     assert found.endswith(". BBRv3 was not measured.")
 
 

@@ -12,8 +12,7 @@ local raw, typst = tables.raw, tables.typst
 local CALLOUTS = {note = 'Note', tip = 'Tip', warning = 'Warning', important = 'Important', caution = 'Caution'}
 local KINDS = {fig = 'image', tbl = 'table'}
 -- Of the first page's findings: how many sentences of the first items of their first list, the answers, and of their last.
--- Of the first, who is faster, the third is on no loss.
-local SHORT_ANSWERS = {3, 2, 1}
+local SHORT_ANSWERS = {1, 1, 1, 1}
 local SHORT_VERDICTS = {1, 1}
 local page, pages = '', {}
 
@@ -307,9 +306,16 @@ local function float_figure(figure)
   end
 end
 
+-- Lines of a short answer are one sentence here.
 local function first_sentences(inlines, count)
   local taken = pandoc.Inlines {}
-  for _, one in ipairs(inlines) do
+  for place, one in ipairs(inlines) do
+    local following = inlines[place + 1]
+    if following and following.t == 'LineBreak' then
+      one = pandoc.Str(pandoc.utils.stringify(one):gsub('%.$', ';'))
+    elseif one.t == 'LineBreak' then
+      one = pandoc.Space()
+    end
     taken:insert(one)
     if one.t == 'Str' and one.text:match('[.?!]$') then
       count = count - 1

@@ -89,12 +89,13 @@ def render_list_of_findings(findings: Sequence[str], kind: str = "") -> str:
 
     The first paragraph of each is shown; a second is closed until a reader opens it.
     """
-    found = "\n".join(f"- {_fold_second(*finding.split(PARAGRAPH))}" for finding in findings)
+    items = (_fold_second(*finding.split(PARAGRAPH)) for finding in findings)
+    found = "\n".join(f"- {textwrap.indent(item, '  ').lstrip()}" for item in items)
     return f"::: {{.findings{f' .{kind}' if kind else ''}}}\n\n{found}\n\n:::\n" if found else ""
 
 
 def _fold_second(shown: str, *folded: str) -> str:
-    fold = textwrap.indent(f"{open_fold(MORE)}\n{PARAGRAPH.join(folded)}\n\n{close_fold()}", "  ")
+    fold = f"{open_fold(MORE)}\n{PARAGRAPH.join(folded)}\n\n{close_fold()}"
     return f"{shown}{PARAGRAPH}{fold}" if folded else shown
 
 

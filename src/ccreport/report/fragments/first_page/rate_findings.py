@@ -14,6 +14,7 @@ from ccreport.report.first_page.pairs import PUBLISHED, UNPUBLISHED
 from ccreport.report.first_page.rtts import NO_RTTS, name_rtts
 from ccreport.report.fragments.failed_pairs import name_table
 from ccreport.report.fragments.first_page.condition_phrases import add_bracket, phrase_conditions
+from ccreport.report.fragments.first_page.short_answers import NO_LOSS, OVERFLOW, RANDOM, shorten_rates
 from ccreport.report.markup.escape import escape_text
 from ccreport.summarise.grids.plain_numbers import show_ends, show_plain
 from ccreport.summarise.statistics.comparisons import UNDECIDED
@@ -61,10 +62,12 @@ def _describe_pair(pair: pl.DataFrame, rtts: pl.DataFrame, titles: Mapping[str, 
     undecided = counted.pop(UNDECIDED, 0)
     said = [f"{escape_text(verdict)} in {count:,}" for verdict, count in counted.most_common()]
     said += [f"{undecided:,} undecided"] if undecided else []
+    parts = part_by_loss(pair)
+    short = shorten_rates(parts)
     by_loss, intervals = [*zip(*_answer_by_loss(pair, rtts), strict=True)] or ((), ())
-    said_first, *others = (*_answer(pair, rtts, titles, names_most=not by_loss), "")
-    parts = filter(None, (said_first, *by_loss, *others))
-    answer = " ".join(f"{part[0].upper()}{part[1:]}." for part in parts)
+    said_first, *others = (*_answer(pair, parts, rtts, titles, names_most=not by_loss), "")
+    sentences = filter(None, (said_first, *by_loss, *others))
+    answer = " ".join(f"{sentence[0].upper()}{sentence[1:]}." for sentence in sentences)
     title = f"**{escape_text(first)} or {escape_text(second)}?**"
     # An answer says by itself that all have one verdict.
     is_told = answer and len(said) == 1
@@ -75,6 +78,8 @@ def _describe_pair(pair: pl.DataFrame, rtts: pl.DataFrame, titles: Mapping[str, 
     )
     if not answer:
         return f"{title} {counts}"
+    if short:
+        return PARAGRAPH.join((f"{title} {short}", answer, " ".join([*intervals, counts])))
     # A sentence alone is not worth a fold.
     return f"{title} {answer}{PARAGRAPH if intervals or not is_told else ' '}{' '.join([*intervals, counts])}"
 
@@ -99,22 +104,37 @@ def _list_shared(questions: list[str]) -> list[str]:
     return [part for part in parts[0] if all(part in own for own in parts)]
 
 
-def _answer(pair: pl.DataFrame, rtts: pl.DataFrame, titles: Mapping[str, str], *, names_most: bool) -> Iterator[str]:
-    """Yield what most comparisons show, by whether their conditions have loss, and where others are ahead."""
+def part_by_loss(pair: pl.DataFrame) -> dict[str, pl.DataFrame]:
+    """Return comparisons by whether their conditions have random loss, none, or do not say; {} where too few do.
+
+    What does not say, of buffers or senders, is not told apart by loss.
+    """
     is_lossy = pl.Series([find_loss(condition) for condition in pair["condition"]], dtype=pl.Boolean)
-    parts = [("with random loss ", pair.filter(is_lossy)), ("with no loss ", pair.filter(~is_lossy))]
-    if min(part.height for _, part in parts) < ENOUGH:
-        parts = [("", pair)]
-    else:
-        # Those of buffers or senders, say, which are not told apart by loss.
-        rest = pair.filter(is_lossy.is_null())
+    lossy, lossless = pair.filter(is_lossy), pair.filter(~is_lossy)
+    if min(lossy.height, lossless.height) < ENOUGH:
+        return {}
+    return {RANDOM: lossy, NO_LOSS: lossless, OVERFLOW: pair.filter(is_lossy.is_null())}
+
+
+def _answer(
+    pair: pl.DataFrame,
+    parts: Mapping[str, pl.DataFrame],
+    rtts: pl.DataFrame,
+    titles: Mapping[str, str],
+    *,
+    names_most: bool,
+) -> Iterator[str]:
+    """Yield what most comparisons of each part, or of all, show, and where others are ahead."""
+    places = dict.fromkeys(("", *parts), "")
+    if parts:
+        rest = parts[OVERFLOW]
         if rest.height and titles:
-            tables = parts[0][1]["table_name"].unique(maintain_order=True)
-            named = ", ".join(name_table(name, titles) for name in tables)
-            parts[0] = (f"with random loss ({named}) ", parts[0][1])
-        parts.append((f"where queues may overflow{name_places(rest, pair.filter(~is_lossy), titles)} ", rest))
+            tables = parts[RANDOM]["table_name"].unique(maintain_order=True)
+            places[RANDOM] = f" ({', '.join(name_table(name, titles) for name in tables)})"
+        places[OVERFLOW] = name_places(rest, parts[NO_LOSS], titles)
     leaders: set[str] = set()
-    for where, own in parts:
+    for kind, own in (parts or {"": pair}).items():
+        where = f"{kind}{places[kind]} ".lstrip()
         if own.height < ENOUGH:
             continue
         (verdict, count), *others = Counter(own["verdict"]).most_common(2)

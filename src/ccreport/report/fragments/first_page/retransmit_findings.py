@@ -11,6 +11,7 @@ from ccreport.figures.wording.runs import join_names
 from ccreport.report.first_page.rtts import NO_RTTS, name_rtts
 from ccreport.report.fragments.first_page.condition_phrases import phrase_conditions
 from ccreport.report.fragments.first_page.rate_findings import ENOUGH, PARAGRAPH, link_comparisons, read_loss_pct
+from ccreport.report.fragments.first_page.short_answers import shorten_retransmits
 from ccreport.report.markup.escape import escape_text
 from ccreport.summarise.grids.plain_numbers import show_plain
 from ccreport.summarise.statistics.comparisons import UNDECIDED
@@ -39,19 +40,16 @@ def describe_retransmits(comparisons: pl.DataFrame, rtts: pl.DataFrame = NO_RTTS
     if clear.height > len(cases):
         cases.insert(0, f"The difference is clear in {clear.height:,} comparisons, most in these {len(cases)}.")
     counted = _count_verdicts(asked)
-    answer, folded = ([*under_loss, *cases], counted) if under_loss or cases else ([counted], "")
-    return [PARAGRAPH.join(filter(None, (" ".join(["**Who retransmits less?**", *answer]), folded)))]
+    alone = is_under_loss_alone(asked)
+    short = shorten_retransmits(asked.filter(alone), asked.filter(~alone)) if len(under_loss) == 1 else ""
+    answer, folded = (" ".join([*under_loss, *cases]), counted) if under_loss or cases else (counted, "")
+    told = PARAGRAPH.join(filter(None, (short, answer, folded)))
+    return [f"**Who retransmits less?** {told}"]
 
 
 def _compare_under_loss(asked: pl.DataFrame) -> Iterator[str]:
-    """Yield of each two algorithms what random loss shows, and the typical ratio of the parts that they retransmit.
-
-    Where queues overflow as well, the larger part of what is retransmitted may be theirs.
-    """
-    loss_pct = pl.Series([read_loss_pct(question) for question in asked["question"]], dtype=pl.Float64)
-    most_pct = 100 * pl.max_horizontal("first_mean", "second_mean")
-    is_lossy = (loss_pct > 0) & (most_pct <= OVERFLOW * loss_pct)
-    pairs = asked.filter(is_lossy).drop_nulls("effect_mean_ratio").partition_by("first_algorithm", "second_algorithm")
+    """Yield of each two algorithms what random loss shows, and the typical ratio of the parts that they retransmit."""
+    pairs = asked.filter(is_under_loss_alone(asked)).partition_by("first_algorithm", "second_algorithm")
     for pair in pairs:
         if pair.height < ENOUGH:
             continue
@@ -70,6 +68,17 @@ def _compare_under_loss(asked: pl.DataFrame) -> Iterator[str]:
             shown = f"the two retransmit equally in all {pair.height:,} comparisons"
         times = f"{first} typically retransmits {median} times the share of segments that {second} does"
         yield f"Under random loss alone {shown}: {times} (median; from {least} to {most})."
+
+
+def is_under_loss_alone(asked: pl.DataFrame) -> pl.Series:
+    """Tell of each comparison that has a ratio whether random loss alone is what is retransmitted.
+
+    Where queues overflow as well, the larger part of it may be theirs.
+    """
+    loss_pct = pl.Series([read_loss_pct(question) for question in asked["question"]], dtype=pl.Float64)
+    most_pct = 100 * pl.max_horizontal("first_mean", "second_mean")
+    is_lossy = (loss_pct > 0) & (most_pct <= OVERFLOW * loss_pct) & pl.col("effect_mean_ratio").is_not_null()
+    return asked.select(is_lossy.fill_null(value=False)).to_series()
 
 
 def _tell_case(own: pl.DataFrame, rtts: pl.DataFrame) -> str:

@@ -8,7 +8,15 @@ from ccreport.core.text import count_things
 from ccreport.figures.wording.runs import join_names
 from ccreport.report.first_page.rtts import NO_RTTS, name_rtts
 from ccreport.report.fragments.first_page.condition_phrases import FLOWS, RTT, SHARING, phrase_conditions
-from ccreport.report.fragments.first_page.rate_findings import ENOUGH, LOSS, NO_TITLES, name_places, name_rate
+from ccreport.report.fragments.first_page.rate_findings import (
+    ENOUGH,
+    LOSS,
+    NO_TITLES,
+    PARAGRAPH,
+    name_places,
+    name_rate,
+)
+from ccreport.report.fragments.first_page.short_answers import shorten_sharing
 from ccreport.report.markup.escape import escape_text
 from ccreport.summarise.grids.plain_numbers import show_ends, show_plain
 from ccreport.summarise.statistics.comparisons import UNDECIDED
@@ -53,8 +61,12 @@ def _describe_pair(every: pl.DataFrame, rtts: pl.DataFrame, titles: Mapping[str,
     sentences = " ".join(f"{said[0].upper()}{said[1:]}." for said in reversed(by_loss))
     of_flows = f" of {escape_text(flows)}" if flows else ""
     compared = f"[{count_things(pair.height, 'comparison')}](conditions.qmd){of_flows}"
-    others = _describe_others(every.filter(pl.col("loss").is_null()), pair, titles)
-    yield f"**Who gets more when they share?** {sentences} ({compared}; ratios of geometric means.){others}"
+    without = every.filter(pl.col("loss").is_null())
+    others = _describe_others(without, pair, titles)
+    yield (
+        f"**Who gets more when they share?** {shorten_sharing(pair, without)}{PARAGRAPH}"
+        f"{sentences} ({compared}; ratios of geometric means.){others}"
+    )
 
 
 def _describe_others(others: pl.DataFrame, with_loss: pl.DataFrame, titles: Mapping[str, str]) -> str:

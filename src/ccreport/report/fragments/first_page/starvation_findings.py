@@ -7,6 +7,7 @@ import polars as pl
 
 from ccreport.compare.claim_verdicts import count_verdicts, name_verdict, part_claims
 from ccreport.core.text import count_things
+from ccreport.figures.wording.runs import join_names
 from ccreport.report.first_page.rtts import NO_RTTS, name_rtts
 from ccreport.report.fragments.claims import describe_check, link_claims, title_claim
 from ccreport.report.fragments.first_page.condition_phrases import SHARING, phrase_conditions
@@ -35,7 +36,12 @@ def describe_starvation(
     told = " ".join(_tell_claim(judged.filter(claim=name), facts) for name, facts in about.items())
     # The PDF has the claims anyway.
     told = f'[{told}]{{.content-visible when-format="html"}}'
-    return [f"**Does one starve the other?** {' '.join([*_list_worst(shared, rtts), of_paper])}{PARAGRAPH}{told}"]
+    worst, short = list(_list_worst(shared, rtts)), ""
+    if worst:
+        shares = join_names([f"{name} gets {share} &#37;" for name, share, _ in worst])
+        short = f"At worst {shares} of the rate of both.{PARAGRAPH}"
+    where = [f"{name} gets its {share} &#37; {place}." for name, share, place in worst]
+    return [f"**Does one starve the other?** {short}{' '.join([*where, of_paper])}{PARAGRAPH}{told}"]
 
 
 def _is_shared(question: str) -> bool:
@@ -43,8 +49,11 @@ def _is_shared(question: str) -> bool:
     return any(found["how"] == "both" for found in parts if found)
 
 
-def _list_worst(shared: pl.DataFrame, rtts: pl.DataFrame) -> Iterator[str]:
-    """Yield of each algorithm that another is ahead of somewhere the least part that it gets, the least first."""
+def _list_worst(shared: pl.DataFrame, rtts: pl.DataFrame) -> Iterator[tuple[str, str, str]]:
+    """Yield of each algorithm that another is ahead of somewhere the least part that it gets, in %, and where.
+
+    The least part comes first.
+    """
     is_first = pl.col("ahead_algorithm") == pl.col("second_algorithm")
     behind = shared.drop_nulls("ahead_algorithm").with_columns(
         behind=pl.when(is_first).then("first_algorithm").otherwise("second_algorithm"),
@@ -54,7 +63,7 @@ def _list_worst(shared: pl.DataFrame, rtts: pl.DataFrame) -> Iterator[str]:
     for own in least.iter_slices(1):
         name, share = escape_text(own["behind"].item()), show_plain(100 * own["share"].item(), 2)
         where = escape_text(phrase_conditions(own["question"].item(), name_rtts(rtts, own)))
-        yield f"At worst {name} gets {share} &#37; of the rate of both, {where}."
+        yield name, share, where
 
 
 def _tell_claim(rows: pl.DataFrame, facts: Mapping[str, Any]) -> str:

@@ -15,6 +15,8 @@ from ccreport.figures.kit.theme import style_of
 from ccreport.figures.wording.runs import join_names
 from ccreport.report.fragments.absent_exhibits import find_missing
 from ccreport.report.fragments.first_page.figures_asked import VERSIONS
+from ccreport.report.fragments.first_page.rate_findings import PARAGRAPH
+from ccreport.report.fragments.first_page.short_answers import join_parts
 from ccreport.report.markup.escape import escape_text
 from ccreport.summarise.grids.grid import rate_unit
 from ccreport.summarise.grids.plain_numbers import show_ends
@@ -47,11 +49,12 @@ def describe_versions(declared: Mapping[str, Any], figures: Path, measured: Coll
     where = f"figure{'s' if len(drawn) > 1 else ''} {', '.join(links.values())}"
     known = pl.concat(bars)
     versions = known["version"].filter(known["other"].is_null()).unique(maintain_order=True)
-    found = [
-        f"**{escape_text(first)} or {escape_text(second)}?** {' '.join(said)}"
-        for first, second in combinations(versions, 2)
-        if (said := list(_compare(known, first, second, declared["equal_within_pct"], where, links)))
-    ]
+    found = []
+    for first, second in combinations(versions, 2):
+        pairs = _pair_up(known, first, second, declared["equal_within_pct"])
+        if not pairs.is_empty():
+            told = (_sum_up(pairs, first, second), " ".join(_compare(pairs, first, second, where, links)))
+            found.append(f"**{escape_text(first)} or {escape_text(second)}?** {PARAGRAPH.join(filter(None, told))}")
     absent = _name_unmeasured(declared["algorithms"], measured)
     return [*found[:-1], f"{found[-1]} {absent}".strip()] if found else []
 
@@ -75,10 +78,8 @@ def _read_bars(path: Path, figure: str) -> pl.DataFrame:
     )
 
 
-def _compare(
-    bars: pl.DataFrame, first: str, second: str, equal_pct: float, where: str, links: Mapping[str, str]
-) -> Iterator[str]:
-    """Yield which of two versions is faster, then beside which of them each other algorithm is."""
+def _pair_up(bars: pl.DataFrame, first: str, second: str, equal_pct: float) -> pl.DataFrame:
+    """Return the bars of two versions under the same conditions beside each other, with the verdict on their rates."""
     most = 1 + equal_pct / 100
     verdict = (
         pl.when(_reach("", OF_SECOND) <= most, _reach(OF_SECOND, "") <= most)
@@ -90,9 +91,13 @@ def _compare(
         .otherwise(pl.lit(UNDECIDED))
     )
     one, two = (bars.filter(version=name) for name in (first, second))
-    pairs = one.join(two, on=SAME, suffix=OF_SECOND, nulls_equal=True, maintain_order="left").with_columns(
+    return one.join(two, on=SAME, suffix=OF_SECOND, nulls_equal=True, maintain_order="left").with_columns(
         verdict=verdict
     )
+
+
+def _compare(pairs: pl.DataFrame, first: str, second: str, where: str, links: Mapping[str, str]) -> Iterator[str]:
+    """Yield which of two versions is faster, then beside which of them each other algorithm is."""
     for (other,), own in pairs.group_by("other", maintain_order=True):
         parts = list(own.group_by("verdict", maintain_order=True))
         if other:
@@ -110,24 +115,46 @@ def _compare(
         yield " ".join([*retransmits, f"Of {count_things(own.height, 'comparison')} of rates ({where}): {told}."])
 
 
+def _sum_up(pairs: pl.DataFrame, first: str, second: str) -> str:
+    """Return what speaks for each version, in one line: it retransmits less, is faster, leaves another more."""
+    own, beside = pairs.filter(pl.col("other").is_null()), pairs.drop_nulls("other")
+    more, less = _split_by_retransmits(own)
+    said: list[tuple[str, str]] = []
+    for name, fewer in ((second, more), (first, less)):
+        told = ["retransmits less"] if fewer.height else []
+        if faster := own.filter(verdict=name).height:
+            told.append(f"is faster in {faster:,} of {count_things(own.height, 'comparison')}")
+        leaves = beside.filter(verdict=name)["other"].unique(maintain_order=True)
+        told += [f"leaves {join_names([escape_text(style_of(cc).name) for cc in leaves])} more"] if leaves.len() else []
+        said += [(escape_text(name), join_names(told))] if told else []
+    return join_parts(said)
+
+
 def _say_beside(part: pl.DataFrame) -> str:
     """Return whether versions had the path alone or beside which algorithm, where that is the same in all bars."""
     beside = part["beside"].unique()
     return f" {escape_text(beside[0])}" if beside.len() == 1 else ""
 
 
-def _tell_retransmits(pairs: pl.DataFrame, first: str, second: str, links: Mapping[str, str]) -> Iterator[str]:
-    """Yield what part of the segments both versions retransmit where one surely retransmits more."""
+def _split_by_retransmits(pairs: pl.DataFrame) -> tuple[pl.DataFrame, pl.DataFrame]:
+    """Return the pairs in which the first version surely retransmits more, and those in which the second does."""
     names = [f"retransmit_{end}_ratio{side}" for end in ("mean", "low", "high") for side in ("", OF_SECOND)]
     if not {*names} <= {*pairs.columns}:
-        return
-    is_more = pl.col("retransmit_low_ratio") > pl.col(f"retransmit_high_ratio{OF_SECOND}")
-    is_less = pl.col("retransmit_high_ratio") < pl.col(f"retransmit_low_ratio{OF_SECOND}")
-    for is_sure, more, less, sides in (
-        (is_more, first, second, ("", OF_SECOND)),
-        (is_less, second, first, (OF_SECOND, "")),
+        return pairs.clear(), pairs.clear()
+    low, high = pl.col("retransmit_low_ratio"), pl.col("retransmit_high_ratio")
+    return (
+        pairs.filter(low > pl.col(f"retransmit_high_ratio{OF_SECOND}")),
+        pairs.filter(high < pl.col(f"retransmit_low_ratio{OF_SECOND}")),
+    )
+
+
+def _tell_retransmits(pairs: pl.DataFrame, first: str, second: str, links: Mapping[str, str]) -> Iterator[str]:
+    """Yield what part of the segments both versions retransmit where one surely retransmits more."""
+    by_first, by_second = _split_by_retransmits(pairs)
+    for own, more, less, sides in (
+        (by_first, first, second, ("", OF_SECOND)),
+        (by_second, second, first, (OF_SECOND, "")),
     ):
-        own = pairs.filter(is_sure)
         if own.height:
             high, low = (show_ends(100 * own[f"retransmit_mean_ratio{side}"]) for side in sides)
             shown = ", ".join(links[figure] for figure in own["figure"].unique(maintain_order=True))

@@ -1,0 +1,117 @@
+"""The first page's answers in short: for each kind of condition a line with what is found there."""
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Final
+
+import polars as pl
+
+from ccreport.figures.wording.runs import join_names
+from ccreport.report.markup.escape import escape_text
+from ccreport.summarise.grids.plain_numbers import show_ends, show_plain
+from ccreport.summarise.statistics.comparisons import UNDECIDED
+
+NO_LOSS, RANDOM, OVERFLOW = "with no loss", "with random loss", "where queues may overflow"
+# In the order in which they are told.
+NAMES: Final[Mapping[str, str]] = {NO_LOSS: "no loss", RANDOM: "random loss", OVERFLOW: "queues that may overflow"}
+# Of Markdown, within a paragraph.
+BREAK: Final = "\\\n"
+NO_DIFFERENCE: Final = "no clear difference"
+
+
+def join_parts(parts: Iterable[tuple[str, str]]) -> str:
+    """Return a line for each part, "**No loss:** equal.", as Markdown; nothing where there are none."""
+    return BREAK.join(f"**{name[0].upper()}{name[1:]}:** {said}." for name, said in parts)
+
+
+def shorten_rates(parts: Mapping[str, pl.DataFrame]) -> str:
+    """Return which algorithm is faster in most comparisons of each kind of condition, by `NAMES`, and by how much."""
+    return join_parts((NAMES[kind], _sum_up(parts[kind])) for kind in NAMES if kind in parts and parts[kind].height)
+
+
+def _sum_up(own: pl.DataFrame) -> str:
+    """Return the verdict of most comparisons, and of others those by which an algorithm is faster."""
+    by_count = sorted(own.partition_by("verdict", maintain_order=True), key=lambda part: -part.height)
+    first = f"{by_count[0].height:,} of {own.height:,} comparisons"
+    if len(by_count) == 1:
+        first = f"{'both' if own.height == 2 else f'all {own.height:,}'} comparisons"
+    others = [part for part in by_count[1:] if part["ahead_algorithm"].count()]
+    counted = zip([by_count[0], *others], [first, *(f"{part.height:,}" for part in others)], strict=True)
+    return "; ".join(f"{escape_text(part['verdict'][0])} in {count}{_add_most(part)}" for part, count in counted)
+
+
+def _add_most(part: pl.DataFrame) -> str:
+    """Return how many times the other's rate an algorithm that is ahead has at most."""
+    ratio = pl.col("effect_mean_ratio")
+    most = part.drop_nulls("ahead_algorithm").select(pl.max_horizontal(ratio, 1 / ratio).max()).item()
+    return "" if most is None else f" (up to {show_plain(most)} times)"
+
+
+def shorten_sharing(pair: pl.DataFrame, others: pl.DataFrame) -> str:
+    """Return who gets more at each `loss`, and in how many of the other comparisons, in which queues may overflow.
+
+    Losses at which the same is found are told together.
+    """
+    found: list[tuple[str, list[str], list[pl.DataFrame]]] = []
+    for (loss,), own in pair.group_by("loss", maintain_order=True):
+        who = _find_ahead(own)
+        if not found or found[-1][0] != who:
+            found.append((who, [], []))
+        found[-1][1].append(escape_text(str(loss)))
+        found[-1][2].append(own)
+    parts = [(_join_losses(losses), _tell_lead(who, pl.concat(owns))) for who, losses, owns in found]
+    counted = Counter(others["ahead_algorithm"].drop_nulls()).most_common()
+    if counted:
+        parts.append((NAMES[OVERFLOW], _count_by_name("gets more", counted, others.height)))
+    return join_parts(parts)
+
+
+def _count_by_name(what: str, counted: Sequence[tuple[str, int]], total: int) -> str:
+    """Return "BBR gets more in 14 and CUBIC in 2 of 18 comparisons"."""
+    (name, count), *others = counted
+    said = [f"{escape_text(name)} {what} in {count:,}", *(f"{escape_text(name)} in {n:,}" for name, n in others)]
+    return f"{join_names(said)} of {total:,} comparisons"
+
+
+def _join_losses(losses: Sequence[str]) -> str:
+    """Return "0.01 % and 0.1 % loss" for the losses of that name."""
+    *others, last = losses
+    return join_names([*(loss.removesuffix(" loss") if loss != "no loss" else loss for loss in others), last])
+
+
+def _find_ahead(own: pl.DataFrame) -> str:
+    """Return which algorithm is ahead in all comparisons, else the verdict that all have, else what that means."""
+    ahead, verdicts = own["ahead_algorithm"].unique(), own["verdict"].unique()
+    if ahead.len() == 1 and ahead[0] is not None:
+        return str(ahead[0])
+    if verdicts.len() == 1 and verdicts[0] != UNDECIDED:
+        return str(verdicts[0])
+    names = [name or "neither" for name in ahead.sort(nulls_last=True)]
+    return f"{' or '.join(names)} gets more, depending on the RTT" if len(names) > 1 else NO_DIFFERENCE
+
+
+def _tell_lead(who: str, own: pl.DataFrame) -> str:
+    """Return how many times the other's rate an algorithm gets that is always ahead, else the words alone."""
+    first, second = own.select("first_algorithm", "second_algorithm").row(0)
+    if who not in (first, second):
+        return escape_text(who)
+    ratios = own["effect_mean_ratio"] if who == first else 1 / own["effect_mean_ratio"]
+    if ratios.null_count():
+        return f"{escape_text(who)} gets more"
+    return escape_text(f"{who} gets {show_ends(ratios)} times {second if who == first else first}’s rate")
+
+
+def shorten_retransmits(under_loss: pl.DataFrame, others: pl.DataFrame) -> str:
+    """Return which algorithm retransmits less under random loss alone, and which surely does elsewhere."""
+    if under_loss.is_empty() or not others["ahead_algorithm"].count():
+        return ""
+    less = Counter(under_loss["ahead_algorithm"].drop_nulls()).most_common()
+    lossy = f"{NO_DIFFERENCE} in {under_loss.height:,} comparisons"
+    if less:
+        lossy = _count_by_name("retransmits less", less, under_loss.height)
+    is_first = pl.col("ahead_algorithm") == pl.col("first_algorithm")
+    more = others.drop_nulls("ahead_algorithm").select(
+        pl.when(is_first).then("second_algorithm").otherwise("first_algorithm")
+    )
+    elsewhere = _count_by_name("retransmits more", Counter(more.to_series()).most_common(), others.height)
+    return join_parts([(NAMES[RANDOM], lossy), ("elsewhere", elsewhere)])
