@@ -183,11 +183,9 @@ def test_what_is_confirmed_contradicted_and_open_is_said_in_three_sentences():
     pairs = make_pairs(AHEAD, NEARER, ELSEWHERE, CLOSE)
     whole = render_findings(judged, declare(judged, 1.0), pairs, BOTH, NO_COMPARISONS, TITLES)
     found = list_sentences(whole)
-    assert found[0].startswith(
-        "**Confirmed:** [2 of 3 claims](claims.qmd?verdict=holds#all-claims) hold, among them “BBR is &#42;faster"
-    )
-    assert found[0].endswith(
-        ". The ratio of BBR to CUBIC is reproduced in [1 of 4 pairs](reproduction.qmd) of published cells "
+    assert found[0] == (
+        "**Confirmed:** [2 of 3 claims](claims.qmd?verdict=holds#all-claims) hold. The ratio of BBR to CUBIC is "
+        "reproduced in [1 of 4 pairs](reproduction.qmd) of published cells "
         "(1 of 1 of Table I, 0 of 3 of Table II)."
     )
     assert (
@@ -223,10 +221,7 @@ def test_claims_that_fail_in_direction_are_told_from_those_of_equality_and_those
     explained = {"causes": {"a buffer": ["first", "second"], "time": ["fourth", "other"]}, "pairs": {}}
     found = render_findings(judged, declare(judged, 1.0), NO_PAIRS, BOTH, NO_COMPARISONS, TITLES, explained=explained)
     contradicted, in_size = list_sentences(found)
-    assert html.unescape(contradicted) == (
-        "**Contradicted:** [3 of 4 claims](claims.qmd?verdict=contradicted#all-claims), among them "
-        "“CUBIC <b>varies</b> more” (c: 0.500 here, at least 2 by the claim)."
-    )
+    assert contradicted == "**Contradicted:** [3 of 4 claims](claims.qmd?verdict=contradicted#all-claims)."
     assert html.unescape(in_size) == (
         "**Differs only in size:** [1 of 4 claims](claims.qmd?verdict=differs+only+in+size#all-claims)."
     )

@@ -11,7 +11,7 @@ from ccreport.compare.verdicts import NOT_REPRODUCED, REPRODUCED, UNDECIDED
 from ccreport.core.text import count_things
 from ccreport.figures.wording.runs import join_names
 from ccreport.report.first_page.rtts import NO_RTTS, name_rtts
-from ccreport.report.fragments.claims import describe_check, link_claims, title_claim
+from ccreport.report.fragments.claims import link_claims
 from ccreport.report.fragments.failed_pairs import name_table
 from ccreport.report.fragments.first_page.condition_phrases import phrase_conditions
 from ccreport.report.fragments.first_page.rate_findings import (
@@ -63,7 +63,7 @@ def render_findings(
     sentences = [
         _join(
             "Confirmed",
-            _confirm_claims(judged, claims),
+            _confirm_claims(judged),
             _confirm_pairs(pairs, algorithms, titles),
         ),
         _join(
@@ -107,44 +107,28 @@ def _join(what: str, *parts: str, between: str = ". ") -> str:
     return PARAGRAPH.join(filter(None, (f"**{what}:** {shown}." if split else "", folded)))
 
 
-def _confirm_claims(judged: pl.DataFrame, claims: Mapping[str, Any]) -> str:
-    """Return how many claims hold, and what the one with the most checks says."""
-    found = judged.filter(claim_verdict=HOLDS)["claim"].unique(maintain_order=True).to_list()
-    counted = _count_claims(judged, len(found), HOLDS)
-    verb = "holds:" if len(found) == 1 else "hold, among them"
-    return f"{counted} {verb} {_quote(max((claims[name] for name in found), key=_count_checks))}" if found else ""
-
-
-def _count_checks(facts: Mapping[str, Any]) -> int:
-    return len(facts["checks"])
+def _confirm_claims(judged: pl.DataFrame) -> str:
+    """Return how many claims hold."""
+    count = judged.filter(claim_verdict=HOLDS)["claim"].n_unique()
+    return f"{_count_claims(judged, count, HOLDS)} {'holds' if count == 1 else 'hold'}" if count else ""
 
 
 def _tell_failed(
     judged: pl.DataFrame, claims: Mapping[str, Any], verdict: str, causes: Mapping[str, Sequence[str]]
 ) -> str:
-    """Return how many claims fail by a verdict of `SHOWN` and why; of those contradicted what one says."""
+    """Return how many claims fail by a verdict of `SHOWN` and why."""
     found = part_claims(judged, claims).get(verdict, [])
     if not found:
         return ""
-    told = ""
-    if verdict == CONTRADICTED:
-        facts = claims[found[0]]
-        check = escape_text(describe_check(judged.filter(claim=found[0]), facts))
-        told = f"{':' if len(found) == 1 else ', among them'} {_quote(facts)} ({check})"
     counts = {cause: sum(claim in found for claim in of_cause) for cause, of_cause in causes.items()}
     recorded = [f"{escape_text(cause)} ({count:,})" for cause, count in counts.items() if count]
     why = f"{PARAGRAPH}recorded causes of the claims: {', '.join(recorded)}" if recorded else ""
-    return f"{_count_claims(judged, len(found), verdict)}{told}{why}"
+    return f"{_count_claims(judged, len(found), verdict)}{why}"
 
 
 def _count_claims(judged: pl.DataFrame, count: int, filtered: str) -> str:
     """Return how many of all claims some are, as a link to these."""
     return link_claims(f"{count:,} of {count_things(judged['claim'].n_unique(), 'claim')}", filtered)
-
-
-def _quote(facts: Mapping[str, Any]) -> str:
-    """Return the first sentence of a claim."""
-    return f"“{title_claim(facts)}”"
 
 
 def _date_claims(judged: pl.DataFrame) -> str:
