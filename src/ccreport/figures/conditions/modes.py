@@ -67,7 +67,7 @@ def build_modes_by_condition(declaration: FigureDeclaration, database: Database)
     summary = f"{count or 'none'} of {conditions} with several modes"
     params = alt.TitleParams([heading], subtitle=[summary], offset=12, limit=TITLE_LIMIT_PX)
     suspects = [SUSPECT] if drawn["is_suspect"].any() else []
-    key = draw_key([*_list_key(shown), *suspects]).properties(width=WIDTH_PX)
+    key = draw_key([*_list_key(shown), *suspects], WIDTH_PX)
     chart = alt.vconcat(key, *plots, spacing=14).properties(title=params)
     sentences = [
         "Each mark is one run, each row the runs of one condition, their number on the right",

@@ -159,7 +159,7 @@ def _draw(
         offset=12,
         limit=TITLE_LIMIT_PX,
     )
-    chart: alt.VConcatChart = alt.vconcat(draw_key(key), plot, spacing=10).properties(title=heading)
+    chart: alt.VConcatChart = alt.vconcat(draw_key(key, width), plot, spacing=10).properties(title=heading)
     return chart
 
 

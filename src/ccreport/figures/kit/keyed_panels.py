@@ -40,19 +40,19 @@ def style_entry(cc: str, text: str, *, width: float = 2.0) -> KeyEntry:
     return KeyEntry(text, "line", style.colour, style.dash, width)
 
 
-def draw_key(entries: Sequence[KeyEntry]) -> alt.LayerChart:
-    """Return a chart that holds only a key, its entries in as many rows as they need."""
+def draw_key(entries: Sequence[KeyEntry], width: int = theme.PLOT_WIDTH_PX) -> alt.LayerChart:
+    """Return a chart of a width that holds only a key, its entries in as many rows as they need."""
     layers: list[alt.Chart] = []
     x_px, row = 0.0, 0
     for entry in entries:
         symbol_px = KEY_SYMBOL_PX if entry.form in ("line", "band") else KEY_POINT_PX
         entry_px = symbol_px + 8 + CHARACTER_PX * len(entry.text)
-        if x_px and x_px + entry_px > theme.PLOT_WIDTH_PX:
+        if x_px and x_px + entry_px > width:
             x_px, row = 0.0, row + 1
         y_px = KEY_ROW_PX * row + KEY_ROW_PX / 2
         layers += [_draw_symbol(entry, x_px, y_px), write([entry.text], (x_px + symbol_px + 8, y_px), align="left")]
         x_px += entry_px + KEY_GAP_PX
-    return size_panel(layers, theme.PLOT_WIDTH_PX, KEY_ROW_PX * (row + 1), None)
+    return size_panel(layers, width, KEY_ROW_PX * (row + 1), None)
 
 
 def _draw_symbol(entry: KeyEntry, x_px: float, y_px: float) -> alt.Chart:
