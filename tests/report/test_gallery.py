@@ -2,6 +2,7 @@
 
 import html
 import re
+from dataclasses import replace
 from pathlib import Path
 
 from ccreport.figures.exhibits import Exhibit, list_exhibits
@@ -46,6 +47,12 @@ def test_figures_keep_their_order_within_a_topic_and_a_long_topic_has_even_pages
         ("figures_others", OTHERS[1], 1),
     ]
     assert FIGURES_AT_MOST == 5
+    numbered = list_pages([replace(figure, number=f"S{place}") for place, figure in enumerate(figures)], kinds)
+    assert [page.title for page in numbered] == [
+        "The testbed",
+        *(f"Throughput over time: Figures {part}" for part in ("S0 to S6", "S7 to S11", "S12 to S16")),
+        OTHERS[1],
+    ]
     shown = [figure.name for page in pages for figure in page.figures]
     assert shown == ["f2", "f1", *(f"f{number}" for number in range(4, 18)), "f3"]
 

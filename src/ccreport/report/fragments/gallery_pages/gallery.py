@@ -37,8 +37,13 @@ class TopicPage:
 
     @property
     def title(self) -> str:
-        """Return the title, with the number of the page where the topic has several."""
-        return self.topic if self.parts == 1 else f"{self.topic}, {self.part} of {self.parts}"
+        """Return the title, where the topic has several pages with the numbers of its figures, else of the page."""
+        if self.parts == 1:
+            return self.topic
+        numbers = [figure.number for figure in (self.figures[0], self.figures[-1])]
+        if not all(numbers):
+            return f"{self.topic}, {self.part} of {self.parts}"
+        return f"{self.topic}: Figure{'s' if len(self.figures) > 1 else ''} {' to '.join(dict.fromkeys(numbers))}"
 
 
 def render_gallery(
