@@ -52,3 +52,18 @@ def test_a_word_of_a_condition_stays_a_parameter_and_is_asked_about(
     assert {str(one["level"]) for one in told} == {"level1", "level2"}
     asked = "Is `level` (level1, level2) a repetition? Then write `level(?P<iteration>[0-9]+)`."
     assert asked in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("word", ["run", "rep", "iter"])
+def test_a_number_behind_a_day_counts_repetitions_of_each_algorithm(tmp_path: Path, word: str) -> None:
+    names = {f"2026-11-20_{cc}_{word}{number}_h1.json": cc for cc in ("cubic", "bbr") for number in (1, 2, 3)}
+    told = propose(tmp_path / "raw", names)
+    counted = [{"iteration": number, "cc": cc} for cc in ("cubic", "bbr") for number in (1, 2, 3)]
+    assert [{key: one[key] for key in one if key in ("iteration", "cc")} for one in told] == counted
+    assert not {"second_run", "run"} & load_layout(tmp_path / "raw/layout.yaml").groups
+
+
+def test_runs_behind_a_day_that_are_each_of_one_test_keep_their_names(tmp_path: Path) -> None:
+    names = {f"2026-11-20_{cc}_run{number}.json": cc for number, cc in enumerate(("cubic", "bbr", "reno"), start=1)}
+    told = propose(tmp_path / "raw", names)
+    assert [(one["run"], one["session"]) for one in told] == [(f"run{number}", "2026-11-20") for number in (1, 2, 3)]

@@ -26,6 +26,8 @@ CONDITION_WORDS: Final = frozenset(
         "window",
     }
 )
+# Of two groups of one path; the number of cubic_run1 behind a day.
+SECOND_RUN: Final = "second_run"
 # 3f2a9c
 HASH: Final = re.compile("[0-9a-f]{6,}")
 # Before the number of a test, in small letters.
@@ -63,9 +65,12 @@ def name_roles(made: Sequence[ProposedPattern], contents: Mapping[str, Content])
     for role in _find_letters(tests):
         for own in made:
             own.rename(*role)
-    if any(_repeats_runs(own, contents) for own in tests):
-        for own in made:
-            _count_runs(own)
+    # A day and the number of a run: first the day, then the number as one without a day.
+    dated = [own for own in made if SECOND_RUN in own.groups]
+    for several in (dated, made):
+        if several and any(_repeats_runs(own, contents) for own in tests):
+            for own in several:
+                _count_runs(own)
 
 
 def _find_flows(own: ProposedPattern, contents: Mapping[str, Content]) -> Role | None:
@@ -241,15 +246,22 @@ def _repeats_runs(own: ProposedPattern, contents: Mapping[str, Content]) -> bool
 
 
 def _count_runs(own: ProposedPattern) -> None:
-    """Call the group `run` of a pattern `iteration`, if it is a number behind a word or by itself, else `session`."""
+    """Call the group `run` of a pattern `iteration`, if it is a number behind a word or by itself, else `session`.
+
+    The first of two is a session, and the second is `run` then.
+    """
+    second = next((column for column in own.columns if column.group == SECOND_RUN), None)
     for column in own.columns:
         if column.group != "run":
             continue
-        if "iteration" not in own.groups and (counted := COUNTED.fullmatch(column.expression)):
+        counted = COUNTED.fullmatch(column.expression)
+        if counted and second is None and "iteration" not in own.groups:
             column.expression, column.group = f"{counted['word']}(?P<iteration>[0-9]+)", "iteration"
         elif "session" not in own.groups:
             # A day on which several tests were made.
             column.expression, column.group = column.expression.replace("<run>", "<session>"), "session"
+    if second is not None and "run" not in own.groups:
+        second.expression, second.group = second.words[0].expression, "run"
 
 
 def _are_flows(tests: Sequence[Content]) -> bool:
