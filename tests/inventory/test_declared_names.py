@@ -240,3 +240,26 @@ def test_each_file_of_a_run_is_named_or_has_a_problem(values: dict[str, dict[str
     first = next((values[path]["rtt_ms"] for path in sorted(values) if "rtt_ms" in values[path]), None)
     for path, one in named.items():
         assert (one.problem is not None) == (values[path].get("rtt_ms", first) != first)
+
+
+SESSIONS = r"""files:
+  - pattern: '(?P<session>[0-9-]{10})_(?P<cc>[a-z]+)_(?P<iteration>\d)\.json'
+"""
+
+
+def test_samples_of_no_pattern_are_beside_the_tests_of_their_folder(tmp_path: Path) -> None:
+    files = {"layout.yaml": SESSIONS, "lab/2026-11-20_cubic_1.json": client_output(4001)}
+    archive = write_archive(tmp_path / "raw", files | {"lab/dump-9.txt": socket_samples(4001), "lab/notes.txt": "x"})
+    (of_tests,) = (one for one in list_archive(archive, tmp_path / "w").values() if one.session == "2026-11-20")
+    assert {file.path: (file.kind, file.action) for file in of_tests.files} == {
+        "lab/2026-11-20_cubic_1.json": ("src-cmd", "ingest"),
+        "lab/dump-9.txt": ("ss", "ingest"),
+    }
+
+
+def test_samples_beside_tests_of_several_sessions_are_rejected_with_the_cause(tmp_path: Path) -> None:
+    files = {f"lab/2026-11-2{day}_cubic_1.json": client_output(4000 + day) for day in (1, 2)}
+    files |= {"layout.yaml": SESSIONS, "lab/dump-9.txt": socket_samples(4001)}
+    file = list_files(write_archive(tmp_path / "raw", files), tmp_path / "w")["lab/dump-9.txt"]
+    assert (file.action, file.reason) == ("rejected", "no_run")
+    assert "the layout puts the tests of its folder into several sessions or jobs" in str(file.message)

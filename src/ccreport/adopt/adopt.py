@@ -6,7 +6,7 @@ Files are read and never changed, copied or renamed; only the layout is written.
 import json
 import os
 import shlex
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
@@ -15,6 +15,7 @@ from typing import Final
 import yaml
 
 from ccreport.adopt.contents import Content, read_content
+from ccreport.adopt.joined import JOINED_KIND, find_joined
 from ccreport.adopt.patterns import ProposedPattern
 from ccreport.adopt.proposal import DECLARED, Proposal, propose_layout, settle_unnamed
 from ccreport.adopt.repairs import repair
@@ -82,6 +83,8 @@ def adopt(folder: Path, /, *, check: bool, layout: Path = Path(NAME)) -> int:
         status = _show_runs(folder, load_layout(place))
         for ignored in proposal.ignored:
             print(f"Ignored: {ignored.describe()}.")
+        if proposal.joined:
+            print(f"{_describe_joined(proposal.joined)}.")
         if proposal.has_open_delays:
             print(OPEN_DELAYS)
         _say_next(folder)
@@ -109,6 +112,11 @@ def _propose(contents: Mapping[str, Content]) -> Proposal:
     if others := find_others(proposal.patterns, used):
         used = _leave_out(used, others)
         proposal = propose_layout(used)
+    if joined := find_joined(proposal.patterns, used):
+        rest = {path: content for path, content in used.items() if path not in joined}
+        without = propose_layout(rest)
+        if not any(own.fits(path) for own in without.patterns for path in joined):
+            used, proposal = rest, replace(without, joined=tuple(joined))
     return replace(repair(proposal, used), ignored=(*later, *others))
 
 
@@ -186,12 +194,19 @@ def _write_layout(folder: Path, place: Path, proposal: Proposal) -> str:
     if proposal.runs_by:
         lines += ["# Groups that all kinds of files have: files that agree in these are of one run.\n"]
         lines += [f"runs_by: [{', '.join(proposal.runs_by)}]\n"]
+    if proposal.joined:
+        lines += [f"# {_describe_joined(proposal.joined)}.\n"]
     if unnamed := [path for path in proposal.unnamed if path != proposal.table]:
         lines += ["# Of these no name says more than that they are there:\n"]
         lines += [f"#   {path}\n" for path in unnamed[:20]]
         if len(unnamed) > 20:
             lines += [f"#   and {len(unnamed) - 20} more\n"]
     return "".join(lines)
+
+
+def _describe_joined(paths: Sequence[str]) -> str:
+    counted = count_things(len(paths), f"{JOINED_KIND} file")
+    return f"No pattern for {counted}, such as {paths[0]}: joined to the tests of the folder by connections"
 
 
 def _write_files_of(one: ProposedPattern, constants: Mapping[str, str]) -> list[str]:

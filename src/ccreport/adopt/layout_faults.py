@@ -106,10 +106,19 @@ def describe_untested(rows: Iterable[Row], parted: Iterable[Parted]) -> Iterator
         yield f"Without a result of a test ({count_things(len(untested), 'run')}):"
         for row in untested[:SHOWN]:
             kinds = " and ".join(sorted(FILES.get(kind, kind) for kind in row.kinds))
-            near = next(_find_near(row, tests), None)
-            yield f"  {row.run.suffix}: {kinds}{f'; is it of {near}?' if near else ''}"
+            near, owner = next(_find_near(row, tests), None), _find_owner(row, tests)
+            hint = f"; is it of {near}?" if near else f"; its connections are those of {owner}" if owner else ""
+            yield f"  {row.run.suffix}: {kinds}{hint}"
         if len(untested) > SHOWN:
             yield f"  and {len(untested) - SHOWN} more"
+        if all(row.kinds.keys() == {"ss"} and _find_owner(row, tests) for row in untested):
+            yield "Without their pattern, samples beside their test are joined to it by these connections: delete it."
+
+
+def _find_owner(row: Row, tests: Iterable[Row]) -> str | None:
+    """Return the one run with a test whose connections samples show."""
+    owners = [test.run.suffix for test in tests if test.connections & row.sampled]
+    return owners[0] if len(owners) == 1 else None
 
 
 def _find_near(row: Row, tests: Sequence[Row]) -> Iterator[str]:

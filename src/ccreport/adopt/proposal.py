@@ -52,6 +52,8 @@ class Proposal:
     ignored_columns: tuple[str, ...] = ()
     # Files in whose place others are used.
     ignored: tuple[Ignored, ...] = ()
+    # Samples that connections join to tests, so that they need no pattern.
+    joined: tuple[str, ...] = ()
     # Nothing says whether losses are in per cent, or ratios.
     has_open_losses: bool = False
     # Nothing says whether delays are those of one direction.

@@ -25,7 +25,8 @@ from ccreport.core.identifiers import short_hash
 from ccreport.core.text import display_name
 from ccreport.inventory.experiment_listing import FILE_DIGITS, list_folder, reject
 from ccreport.inventory.index import InventoryIndex, Listed
-from ccreport.inventory.names import ListedFile, read_declared
+from ccreport.inventory.joined_samples import find_samples_of_declared
+from ccreport.inventory.names import FileName, ListedFile, read_declared
 from ccreport.rebuild.batches import MIB, group_experiments, remove_stale, write_batches
 from ccreport.rebuild.fingerprints import digest_code
 
@@ -85,13 +86,15 @@ def group_files(root: Path, layout: Layout | None, wrapping: str = "") -> dict[F
     by_folder: dict[Folder, list[ListedFile]] = defaultdict(list)
     folder_of = cache(find_folder)
     files = [(join_path(place, entry.name), place, entry) for place, entry in walk_files(root)]
-    declared = {}
+    declared: dict[str, tuple[Folder, FileName]] = {}
+    joined: dict[str, tuple[Folder | None, FileName]] = {}
     if layout is not None:
         places = {path: place for path, place, _ in files if UNFINISHED not in place.parts and path != LAYOUT_NAME}
         declared = read_declared(layout, places, wrapping)
+        joined = find_samples_of_declared(declared, files)
     for path, place, entry in files:
-        folder, name = declared.get(path) or (folder_of(place), None)
-        by_folder[folder].append(ListedFile(path, entry, name))
+        folder, name = declared.get(path) or joined.get(path) or (None, None)
+        by_folder[folder or folder_of(place)].append(ListedFile(path, entry, name))
     return by_folder
 
 

@@ -70,7 +70,9 @@ RUN_KINDS: Final = {name for name, kind in KINDS.items() if kind.run is not None
 NO_RUN: Final = {name: kind.without_run for name, kind in KINDS.items() if kind.without_run is not None}
 # The same where a layout of the user's names files.
 NO_RUN_DECLARED: Final = {
-    "ss": "ss samples of no run: the layout tells no run of them",
+    "ss": "ss samples of no run: no pattern takes this file, and the layout puts the tests of its folder into several "
+    "sessions or jobs; give it a pattern with the groups that theirs has (`session`, `job` and those of a run), or "
+    "write (?:…) in place of (?P<session>…) and (?P<job>…), so that samples are joined to tests by their connections",
     "mpstat": "loads of processors of no run: by the layout, no test is of this file's run; correct the groups of its "
     "pattern, or add the test's file",
     "pre-netem": "qdiscs of no run: by the layout, no test is of this file's run; correct the groups of its "
