@@ -171,3 +171,39 @@ def test_of_misspelt_files_the_one_with_the_same_number_is_meant(tmp_path: Path)
     paths = sorted(path.relative_to(folder).as_posix() for path in folder.rglob("*.json"))
     (unused,) = load_layout(folder / "layout.yaml").list_unused(paths)
     assert unused.endswith("did you mean `results/run3_bbr_20ms.json`?")
+
+
+def write_opaque(folder: Path, header: str, names: tuple[str, ...] = ("1eef", "3dde", "b99a")) -> Path:
+    """Write three results, and a CSV that tells their conditions: two of one, one of another."""
+    results = {f"data/{name}.json": client_output(4000 + n, start_s=START_S + 60 * n) for n, name in enumerate(names)}
+    rows = "".join(f"{path},{delay},0.01\n" for path, delay in zip(results, (10, 10, 25), strict=True))
+    return write_archive(folder, results | {"tests.csv": f"{header}\n{rows}"})
+
+
+def test_names_without_a_meaning_are_runs_where_a_table_tells_conditions(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder = write_opaque(tmp_path / "raw", "file,rtt_ms,loss_pct")
+    assert adopt(folder, check=False) == 0
+    assert load_layout(folder / "layout.yaml").groups == {"run", "rtt_ms", "loss_pct"}
+    said = capsys.readouterr().out
+    assert "Each condition has one run" not in said
+    # The unit is in the name of the column.
+    assert "ratios?" not in said
+
+
+def test_names_that_may_be_a_condition_are_asked_about(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    folder = write_opaque(tmp_path / "raw", "file,rtt_ms,loss_pct", ("north", "south", "west"))
+    adopt(folder, check=False)
+    assert (
+        "Each condition has one run, so that nothing can be told from chance. Is `variant` (north, south, west) only "
+        "the name of each run? Then name this group `run`."
+    ) in capsys.readouterr().out
+
+
+def test_columns_that_look_like_an_rtt_or_a_loss_are_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    adopt(write_opaque(tmp_path / "raw", "file,one_way_delay_ms,drop_percent"), check=False)
+    said = capsys.readouterr().out
+    scaled = "write `scale: {rtt_ms: 2}` beside `table` where it is one-way."
+    assert f"Is it the column `one_way_delay_ms`? Then call that `rtt_ms`, and {scaled}\n" in said
+    assert "Is it the column `drop_percent`? Then call that `loss_pct`.\n" in said

@@ -51,11 +51,11 @@ def describe_runs(
         *describe_untested(rows, parted),
         *_doubt_delays(rows, layout),
         *_doubt_paths(rows),
-        *(_doubt_ratios(rows) if layout is None or not _tells_losses(layout) else []),
+        *(_doubt_ratios(rows, layout) if layout is None or not _tells_losses(layout) else []),
         *_doubt_conditions(rows),
         *_doubt_parameters(rows),
         *_doubt_jobs(manifests, rows),
-        *describe_missing(join_parted(rows, parted), manifests),
+        *describe_missing(join_parted(rows, parted), manifests, layout),
     ]
 
 
@@ -147,8 +147,7 @@ def _doubt_delays(rows: Iterable[Row], layout: Layout | None) -> Iterator[str]:
     known = sorted((declared, measured) for declared, measured in pairs if declared)
     if known and all(ONE_WAY[0] <= measured / declared <= ONE_WAY[1] for declared, measured in known):
         declared, measured = known[0]
-        told = [*layout.by_path.values(), *layout.by_run.values()] if layout is not None else []
-        of_table = any("rtt_ms" in row for row in told)
+        of_table = _is_in_table("rtt_ms", layout)
         who, where = ("The table says", "beside `table`") if of_table else ("Names say", BELOW_PATTERNS)
         yield (
             f"{who} {declared:g} ms, files measured {measured:.3g} ms: one-way delays? Then write "
@@ -170,15 +169,22 @@ def _tells_losses(layout: Layout) -> bool:
     return layout.converts_losses or layout.has_losses_in_per_cent
 
 
-def _doubt_ratios(rows: Sequence[Row]) -> Iterator[str]:
-    """Yield that named losses may be ratios."""
+def _is_in_table(group: str, layout: Layout | None) -> bool:
+    """Tell whether the table of a layout has a column for a group."""
+    told = [*layout.by_path.values(), *layout.by_run.values()] if layout is not None else []
+    return any(group in row for row in told)
+
+
+def _doubt_ratios(rows: Sequence[Row], layout: Layout | None) -> Iterator[str]:
+    """Yield that named losses may be ratios; a column of a table has its unit, unless qdiscs have another."""
     lossy = [row for row in rows if row.named_loss_pct]
     recorded = [row for row in lossy if row.loss_pct is not None]
-    if _are_ratios(lossy):
+    of_table = _is_in_table("loss_pct", layout)
+    if _are_ratios(lossy) and (recorded or not of_table):
         row = max(recorded or lossy, key=lambda row: row.named_loss_pct or 0)
         also = f", qdiscs of {row.loss_pct:g} %" if recorded else ""
-        said = f"Names say a loss of {row.named_loss_pct:g} %{also}"
-        yield f"{said}: ratios? Then write `loss_ratio` for `loss_pct` in the layout."
+        said = f"{'The table says' if of_table else 'Names say'} a loss of {row.named_loss_pct:g} %{also}"
+        yield f"{said}: ratios? Then write `loss_ratio` for `loss_pct` in the {'table' if of_table else 'layout'}."
 
 
 def _are_ratios(lossy: Sequence[Row]) -> bool:
@@ -209,24 +215,30 @@ def _are_close(declared: float, recorded: float | None) -> bool:
 
 
 def _doubt_parameters(rows: Sequence[Row]) -> Iterator[str]:
-    """Yield which parameters may count repetitions, where each condition has one run."""
+    """Yield that each condition has one run, and which parameters may count repetitions or only name runs."""
     conditions = [row.condition for row in rows]
-    if len({frozenset(condition.items()) for condition in conditions}) < len(rows):
+    if len(rows) < 2 or len({frozenset(condition.items()) for condition in conditions}) < len(rows):
         return
-    doubted: dict[bool, list[str]] = defaultdict(list)
+    counted, named, naming = [], [], []
     for name in sorted({name for row in rows for name in row.parameters}):
         others = {frozenset(item for item in one.items() if item[0] != name) for one in conditions}
         texts = sort_naturally({row.parameters.get(name, "") for row in rows})
         words = {text.rstrip("0123456789") for text in texts}
         word = min(words) if len(words) == 1 else ""
         is_counted = _are_counted([text.removeprefix(word) for text in texts])
-        if 2 * len(others) <= len(rows) and (is_counted or name.startswith("variant")):
-            listed = ", ".join(texts[:SHOWN]) + (", …" if len(texts) > SHOWN else "")
-            group = "iteration" if is_counted else "session"
-            named = f"write `{word}(?P<iteration>[0-9]+)`" if is_counted and word else f"name this group `{group}`"
-            doubted[is_counted].append(f"Is `{name}` ({listed}) a repetition? Then {named}.")
-    if questions := doubted[True] or doubted[False]:
-        yield " ".join(["Each condition has one run, so that nothing can be told from chance.", *questions])
+        listed = ", ".join(texts[:SHOWN]) + (", …" if len(texts) > SHOWN else "")
+        asked = f"Is `{name}` ({listed}) a repetition? Then"
+        if 2 * len(others) <= len(rows) and is_counted:
+            counted.append(
+                f"{asked} write `{word}(?P<iteration>[0-9]+)`." if word else f"{asked} name this group `iteration`."
+            )
+        elif 2 * len(others) <= len(rows) and name.startswith("variant"):
+            named.append(f"{asked} name this group `session`.")
+        elif name.startswith("variant") and len(others) < len(texts) == len(rows):
+            naming.append(f"Is `{name}` ({listed}) only the name of each run? Then name this group `run`.")
+    yield " ".join(
+        ["Each condition has one run, so that nothing can be told from chance.", *(counted or named or naming)]
+    )
 
 
 def _doubt_jobs(manifests: Iterable[Manifest], rows: Iterable[Row]) -> Iterator[str]:

@@ -25,6 +25,8 @@ INDEX_LIMIT_BYTES: Final = 2**24
 ROWS_AT_LEAST: Final = 2
 # r1
 REPEATED: Final = re.compile(r"([A-Za-z]*)[0-9]+")
+# Where others of the same kind have digits: dead
+HEX: Final = re.compile("[0-9a-fA-F]{4,}")
 # Of runs in a sentence.
 SHOWN: Final = 3
 # Columns that people write for people.
@@ -131,12 +133,33 @@ def _list_alike(value: str) -> str:
 def name_runs(proposal: Proposal, table: Table) -> Proposal | None:
     """Return a proposal with the group `run` where its patterns hold runs of a table; None where none does.
 
-    Rows may be about some of the runs only, where these have names of their own.
+    Rows may be about some of the runs only, where these have names of their own. Where rows are about files, whose
+    conditions they tell, a word without a meaning names the run.
     """
     if not table.runs:
-        return proposal
+        return _name_opaque(proposal, table)
     named = [_name_run(pattern, table.runs) for pattern in proposal.patterns]
     return replace(proposal, runs_by=[]) if any(named) else None
+
+
+def _name_opaque(proposal: Proposal, table: Table) -> Proposal:
+    """Return a proposal in which the only word of tests in a table is `run`, where each has its own: 1eef, b99a."""
+    for own in [own for own in proposal.patterns if own.kind == "iperf3" and table.files.issuperset(own.paths)]:
+        columns = [column for column in own.columns if column.group is not None and column.group not in KNOWN]
+        if len(columns) == 1 and len(columns[0].texts) == len(own.paths) and _are_opaque(columns[0].texts):
+            former = str(columns[0].group)
+            for pattern in proposal.patterns:
+                pattern.rename(former, RUN_COLUMN, columns[0].texts)
+            proposal = replace(proposal, runs_by=[])
+    return proposal
+
+
+def _are_opaque(texts: Collection[str]) -> bool:
+    """Tell whether texts are identifiers, in all of which are digits but for those of a hash."""
+    have_digits = [re.search("[0-9]", text) is not None for text in texts]
+    return any(have_digits) and all(
+        has_digit or HEX.fullmatch(text) for text, has_digit in zip(texts, have_digits, strict=True)
+    )
 
 
 def describe_unmatched(table: Table) -> str:
