@@ -456,7 +456,7 @@ def test_files_say_their_times_algorithms_and_connections(tmp_path: Path) -> Non
     )
     ends = frozenset({("10.0.0.1", 4001, "10.0.0.2", 5201)})
     assert read_content(tmp_path / "a") == Content(
-        "iperf3", False, START_S, START_S + 1.0, ("bbr",), 1, ends, min_rtt_ms=10.0
+        "iperf3", False, START_S, START_S + 1.0, ("bbr",), 1, ends, min_rtt_ms=10.0, asked_s=1.0
     )
     assert read_content(tmp_path / "b") == Content(
         "ss", False, START_S + 0.5, START_S + 1.5, ends=ends, min_rtt_ms=10.0

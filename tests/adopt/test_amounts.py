@@ -19,6 +19,8 @@ def result_of(number: int, streams: int = 1, duration_s: int = 10) -> str:
     facts = json.loads(client_output(4000 + number, "cubic", START_S + 100 * number))
     facts["start"]["connected"] *= streams
     facts["start"]["test_start"]["duration"] = duration_s
+    for side in facts["end"]["streams"][0].values():
+        side["end"] = duration_s
     for interval in (*facts["intervals"], facts["end"]):
         interval["streams"] *= streams
     return json.dumps(facts)
@@ -111,6 +113,32 @@ def test_a_duration_is_not_a_parameter(words: str, tmp_path: Path, capsys: pytes
         ("variant=plain", "variant=plain", "5"),
         ("variant=tuned", "variant=tuned", "60"),
     ]
+
+
+def test_a_test_lasts_as_long_as_it_measured(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    # The second began 3 s after the first, which was interrupted after 2.4 s of 10.
+    files = {}
+    for number, word in enumerate(("INT", "TERM")):
+        facts = json.loads(client_output(4000 + number, "cubic", START_S + 3 * number))
+        facts["start"]["test_start"]["duration"] = 10
+        for side in facts["end"]["streams"][0].values():
+            side["end"] = 2.4
+        files[f"cubic_{word}.json"] = json.dumps(facts)
+    propose(write_archive(tmp_path / "raw", files))
+    said = capsys.readouterr().out
+    assert list_columns(said, "s") == [("2",), ("2",)]
+    assert "Measured at the same time" not in said
+
+
+def test_names_of_two_and_of_three_numbers_have_patterns_that_take_files(tmp_path: Path) -> None:
+    names = [f"{word}-{version}-{way}.json" for word in ("cli", "int") for version in ("3.1.7", "3.7", "3.20", "3.17.1")
+             for way in ("rev", "udp")]  # fmt: skip
+    folder = write_archive(tmp_path / "raw", {name: result_of(number) for number, name in enumerate(names)})
+    adopt(folder, check=False)
+    layout = load_layout(folder / "layout.yaml")
+    assert not any("takes no file" in line for line in layout.list_shadowed(names))
+    assert layout.list_unused(names) == []
+    assert layout.read_paths(names)["cli-3.20-rev.json"].values["number"] == "3.20"
 
 
 def test_a_duration_by_which_alone_runs_differ_is_called_so(tmp_path: Path) -> None:

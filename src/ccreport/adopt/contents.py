@@ -45,6 +45,7 @@ class Content:
     `min_rtt_ms` is the smallest round-trip time that a sender measured, `loss_pct` what all qdiscs of a path lose,
     `delay_ms` by how much they delay in all, `rate_bps` the rate of the slowest, and `buffer_bytes` or `buffer_packets`
     what waits in front of it; `problem` is why it is not read, or not to its end, `is_unusable` that nothing of it is.
+    `asked_s` is how long a test was to take.
     """
 
     kind: str | None
@@ -62,6 +63,7 @@ class Content:
     buffer_bytes: int | None = None
     buffer_packets: int | None = None
     is_unusable: bool = False
+    asked_s: float | None = None
 
     def overlaps(self, other: "Content", slack_s: float = 0) -> bool:
         """Tell whether two files are of one time, as far as both say their times."""
@@ -102,8 +104,11 @@ def _read_result(path: Path, *, is_server: bool) -> Content:
     test: Mapping[str, Any] = outcome.test
     start_s = _number(test.get("start_utc"))
     start_s = start_s / 1000 if start_s is not None else None
-    lasted_s = max((_number(row.get("sender_s")) or 0 for row in outcome.streams), default=0)
-    duration_s = _number(test.get("duration_s")) or lasted_s
+    asked_s = _number(test.get("duration_s"))
+    # A test that was interrupted took less time than it was asked for.
+    measured_s = [_number(row.get(key)) or 0 for row in outcome.streams for key in ("sender_s", "receiver_s")]
+    lasted_s = max(measured_s, default=0)
+    duration_s = lasted_s + (_number(test.get("omit_s")) or 0) if lasted_s else asked_s or 0
     return Content(
         kind,
         is_server,
@@ -115,6 +120,7 @@ def _read_result(path: Path, *, is_server: bool) -> Content:
         "; ".join(note.message for note in outcome.notes) or None,
         # In µs as iperf3 has it, and 0 where it did not measure.
         min((rtt / US_PER_MS for row in outcome.streams if (rtt := _number(row.get("rtt_min_ms")))), default=None),
+        asked_s=asked_s or lasted_s,
     )
 
 

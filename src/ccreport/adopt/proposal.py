@@ -82,7 +82,7 @@ def propose_layout(contents: Mapping[str, Content]) -> Proposal:
     name_roles(made, contents)
     _name_single_run(made)
     # A group of a shorter form takes what a longer one takes apart, as `direct_1`: the longer one goes first.
-    patterns = sorted((own for own in made if own.groups or own.constants), key=lambda own: -len(own.columns))
+    patterns = _order(sorted((own for own in made if own.groups or own.constants), key=lambda own: -len(own.columns)))
     unnamed += [path for own in made if not (own.groups or own.constants) for path in own.paths]
     written = Counter(pattern.write_pattern() for pattern in patterns)
     for pattern in patterns:
@@ -90,6 +90,7 @@ def propose_layout(contents: Mapping[str, Content]) -> Proposal:
     for number, pattern in enumerate(patterns):
         if any(pattern.fits(path) for later in patterns[number + 1 :] for path in later.paths):
             pattern.list_texts()
+    patterns = _leave_out_idle(patterns)
     proposal = Proposal(patterns, [], sorted(unnamed), has_open_losses=open_losses, has_open_delays=open_delays)
     common = set.intersection(*(set(pattern.groups) for pattern in patterns)) - OF_FILES if patterns else set()
     if common and _is_by_kind(patterns) and not any("job" in pattern.groups for pattern in patterns):
@@ -97,6 +98,35 @@ def propose_layout(contents: Mapping[str, Content]) -> Proposal:
             pattern.is_whole = True
         return replace(proposal, runs_by=[] if "run" in common else sorted(common), job=JOB)
     return replace(proposal, runs_by=_choose_runs_by(patterns), job=JOB if _is_by_iteration(patterns) else None)
+
+
+def _order(patterns: Iterable[ProposedPattern]) -> list[ProposedPattern]:
+    """Return patterns with each before those that fit its files, where it fits none of theirs: 3.20 before 3.1.7."""
+    ordered: list[ProposedPattern] = []
+    for own in patterns:
+        taking = [
+            number
+            for number, other in enumerate(ordered)
+            if any(map(other.fits, own.paths)) and not any(map(own.fits, other.paths))
+        ]
+        for number in taking:
+            ordered[number].list_texts()
+        ordered.insert(min(taking, default=len(ordered)), own)
+    return ordered
+
+
+def _leave_out_idle(patterns: Iterable[ProposedPattern]) -> list[ProposedPattern]:
+    """Return patterns without those all of whose files are of earlier ones of their kind, which count them."""
+    used: list[ProposedPattern] = []
+    for own in patterns:
+        takers = [next((other for other in used if other.fits(path)), None) for path in own.paths]
+        if all(taker is not None and taker.kind == own.kind for taker in takers):
+            for taker, path in zip(takers, own.paths, strict=True):
+                if taker is not None:
+                    taker.others.append(path)
+        else:
+            used.append(own)
+    return used
 
 
 def settle_unnamed(proposal: Proposal, contents: Mapping[str, Content]) -> Proposal:

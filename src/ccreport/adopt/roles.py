@@ -121,8 +121,7 @@ def _find_flow_counts(own: ProposedPattern, contents: Mapping[str, Content]) -> 
 
 def _find_durations(own: ProposedPattern, contents: Mapping[str, Content]) -> Role | None:
     """Return the group of numbers that are how long each test took; it is named where it alone tells tests apart."""
-    times = [(contents[path].start_s, contents[path].end_s) for path in own.paths]
-    durations = [round(end_s - start_s) if start_s and end_s else None for start_s, end_s in times]
+    durations = [round(asked_s) if (asked_s := contents[path].asked_s) else None for path in own.paths]
     for column, numbers, expression in _list_amounts(own):
         if numbers == durations and column.group:
             is_needed = len({*own.read_values((column.group,)).values()}) < len({*own.read_values().values()})
