@@ -207,3 +207,16 @@ def test_columns_that_look_like_an_rtt_or_a_loss_are_named(tmp_path: Path, capsy
     scaled = "write `scale: {rtt_ms: 2}` beside `table` where it is one-way."
     assert f"Is it the column `one_way_delay_ms`? Then call that `rtt_ms`, and {scaled}\n" in said
     assert "Is it the column `drop_percent`? Then call that `loss_pct`.\n" in said
+
+
+def test_an_algorithm_that_nothing_knows_is_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    folder = write_indexed(tmp_path / "raw", "file,cc,rtt_ms", "{},cubik,10")
+    adopt(folder, check=False)
+    words = "by its name or its row of the table is not a known algorithm"
+    assert f"cubik {words}; did you mean `cubic`?" in capsys.readouterr().out
+    # Results that tell none do not know somebody's own either.
+    for number, path in enumerate(PATHS):
+        (folder / path).write_text(client_output(4000 + number, None, START_S + 60 * number))
+    (folder / "index.csv").write_text((folder / "index.csv").read_text().replace("cubik", "ours"))
+    adopt(folder, check=True)
+    assert f"ours {words}." in capsys.readouterr().out

@@ -179,3 +179,23 @@ def test_what_is_about_no_file_ends_the_check_with_1(
     assert adopt(write_archive(tmp_path, files), check=True) == status
     said = capsys.readouterr().out
     assert ("table: run cubik; did you mean `cubic`?" in said) is ("cubik" in rows)
+
+
+def test_a_misspelt_word_of_a_pattern_is_mended(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    layout = "files:\n  - {pattern: '[0-9-]+_(?P<cc>[a-z]+)_run(?P<iteration>[0-9]{1,2})_h2[.]json', kind: iperf3}\n"
+    files = {f"2026-11-20_{cc}_run1_h1.json": result(number, cc) for number, cc in enumerate(ALGORITHMS)}
+    said = check(tmp_path / "raw", layout, files, capsys)
+    assert "Did you mean `h1` for `h2` in layout.yaml:2? Then it fits 2 of 2 files:\n" in said
+    assert "  - pattern: '[0-9-]+_(?P<cc>[a-z]+)_run(?P<iteration>[0-9]{1,2})_h1[.]json'\n" in said
+
+
+def test_an_rtt_that_only_samples_have_is_declared_and_not_missing(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    layout = "files: [{pattern: '(?P<cc>[a-z]+)[.]json'}, {pattern: '(?P<cc>[a-z]+)[.]txt', set: {rtt_ms: 40}}]\n"
+    files = {f"{cc}.json": result(number, cc) for number, cc in enumerate(ALGORITHMS)}
+    files |= {f"{cc}.txt": socket_samples(4000 + number, cc) for number, cc in enumerate(ALGORITHMS)}
+    said = check(tmp_path / "raw", layout, files, capsys)
+    assert "differ only in rtt_ms" in said
+    assert "An RTT is declared; 2 of 2 runs measured less" in said
+    assert "no declared RTT" not in said

@@ -1,7 +1,9 @@
 """What is wrong with a layout: patterns that fit no file, or the files of others, and groups that keep files apart."""
 
 import difflib
-from collections import Counter, defaultdict
+import itertools
+import re
+from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Final, NamedTuple
@@ -9,7 +11,7 @@ from typing import Final, NamedTuple
 from ccreport.adopt.path_words import split_path
 from ccreport.adopt.patterns import make_pattern
 from ccreport.adopt.rows import FILES, Row
-from ccreport.archive.layout import Layout
+from ccreport.archive.layout import IGNORED, Layout
 from ccreport.archive.manifest import Manifest
 from ccreport.core.text import count_things, display_name
 from ccreport.inventory.kinds import TEST_KINDS
@@ -18,6 +20,13 @@ TEST: Final = "src-cmd"
 # Names of runs are long, and many differ in a number only.
 CLOSE: Final = 0.8
 SHOWN: Final = 10
+# Files on which mended patterns are tried.
+TRIED: Final = 20
+WORD: Final = re.compile("[A-Za-z0-9]+")
+# Of an expression: an escape, a class, a count, the beginning of a group, a word of text, any other sign.
+PIECE: Final = re.compile(
+    r"\\.|\[(?:\\.|[^\]])*\]|\{[^}]*\}|\(\?P?<\w+>|\(\?[a-zA-Z]*:|(?P<word>[A-Za-z0-9]+)|.", re.DOTALL
+)
 
 
 class Parted(NamedTuple):
@@ -39,11 +48,39 @@ def list_untaken(layout: Layout, manifests: Iterable[Manifest]) -> list[str]:
 def describe_untaken(layout: Layout, manifests: Iterable[Manifest]) -> Iterator[str]:
     """Yield how many files no pattern takes, and a pattern that fits the first of them."""
     if untaken := list_untaken(layout, manifests):
+        if (mended := _mend(layout, untaken)) is not None:
+            yield from mended
+            return
         first = display_name(untaken[0])
         pattern = make_pattern("", [(first, split_path(first))]).write_pattern().replace("'", "''")
         counted = f"{count_things(len(untaken), 'file')}, such as {first}"
         yield f"No pattern takes {counted}. Add one below `files:` that fits, as this fits the first:"
         yield f"  - pattern: '{pattern}'"
+
+
+def _mend(layout: Layout, untaken: Sequence[str]) -> list[str] | None:
+    """Return which word of a pattern that fits no file to replace, so that it fits most of those without a pattern."""
+    words = sorted({word for path in untaken[:TRIED] for word in WORD.findall(path)})
+    tried = untaken[:TRIED]
+    mends = []
+    for own in (own for own in layout.patterns if own.kind != IGNORED and not any(layout.fit(own, untaken))):
+        pieces = [piece for piece in PIECE.finditer(own.expression) if piece["word"]]
+        for piece, word in itertools.product(pieces, words):
+            expression = own.expression[: piece.start()] + word + own.expression[piece.end() :]
+            mended = replace(own, expression=expression)
+            likeness = difflib.SequenceMatcher(None, piece["word"], word).ratio()
+            mends.append((sum(layout.fit(mended, tried)), likeness, piece["word"], word, mended, own))
+    best = max(mends, key=lambda mend: mend[:2], default=None)
+    if best is None or not best[0]:
+        return None
+    _, _, former, word, mended, own = best
+    count = sum(layout.fit(mended, untaken))
+    counted = f"{count} of {count_things(len(untaken), 'file')}"
+    fitting = f"No pattern takes {count_things(len(untaken), 'file')}, such as {display_name(untaken[0])}."
+    return [
+        f"{fitting} Did you mean `{word}` for `{former}` in {layout.locate(own)}? Then it fits {counted}:",
+        f"  - pattern: '{mended.expression.replace(chr(39), chr(39) * 2)}'",
+    ]
 
 
 def find_parted(layout: Layout, manifests: Iterable[Manifest], rows: Iterable[Row]) -> list[Parted]:
@@ -111,7 +148,7 @@ def describe_untested(rows: Iterable[Row], parted: Iterable[Parted]) -> Iterator
             yield f"  {row.run.suffix}: {kinds}{hint}"
         if len(untested) > SHOWN:
             yield f"  and {len(untested) - SHOWN} more"
-        if all(row.kinds.keys() == {"ss"} and _find_owner(row, tests) for row in untested):
+        if all(_find_owner(row, tests) and not any(_find_near(row, tests)) for row in untested):
             yield "Without their pattern, samples beside their test are joined to it by these connections: delete it."
 
 
@@ -138,9 +175,15 @@ def _find_close(name: str, shown: Mapping[str, str]) -> list[str]:
 
 def join_parted(rows: Iterable[Row], parted: Iterable[Parted]) -> list[Row]:
     """Return the runs as they are meant: with the files of those that differ from them in nothing that both have."""
-    more: dict[str, Counter[str]] = defaultdict(Counter)
-    left_out = set()
+    meant = {row.run.run_id: row for row in rows}
     for pair in parted:
-        more[pair.test.run.run_id] += pair.row.kinds
-        left_out.add(pair.row.run.run_id)
-    return [replace(row, kinds=row.kinds + more[row.run.run_id]) for row in rows if row.run.run_id not in left_out]
+        test, other = meant[pair.test.run.run_id], meant.pop(pair.row.run.run_id, pair.row)
+        rtt_ms = test.run.rtt_nominal_ms if test.run.rtt_nominal_ms is not None else other.run.rtt_nominal_ms
+        conditions = (other.run.conditions or {}) | (test.run.conditions or {})
+        meant[test.run.run_id] = replace(
+            test,
+            run=replace(test.run, rtt_nominal_ms=rtt_ms, conditions=conditions),
+            kinds=test.kinds + other.kinds,
+            min_rtts_ms=test.min_rtts_ms + other.min_rtts_ms,
+        )
+    return list(meant.values())

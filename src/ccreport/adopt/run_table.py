@@ -41,6 +41,7 @@ def describe_runs(
     rows = [row for manifest in manifests for row in list_rows(manifest, folder, read)]
     lines = _format_table([HEADER, *(row.format() for row in rows)]) if rows else [_explain_nothing(manifests)]
     parted = find_parted(layout, manifests, rows) if layout is not None else []
+    meant = join_parted(rows, parted)
     return [
         *lines,
         "",
@@ -50,12 +51,12 @@ def describe_runs(
         *describe_parted(parted),
         *describe_untested(rows, parted),
         *_doubt_delays(rows, layout),
-        *_doubt_paths(rows),
+        *_doubt_paths(meant),
         *(_doubt_ratios(rows, layout) if layout is None or not _tells_losses(layout) else []),
         *_doubt_conditions(rows),
         *_doubt_parameters(rows),
         *_doubt_jobs(manifests, rows),
-        *describe_missing(join_parted(rows, parted), manifests, layout),
+        *describe_missing(meant, manifests, layout),
     ]
 
 

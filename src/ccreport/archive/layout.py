@@ -128,7 +128,7 @@ class Layout:
 
     def list_unused(self, paths: Sequence[str]) -> list[str]:
         """Return what of the layout is about no file: patterns that none fits, rows of other files or runs."""
-        fits = {own.place for own in self.patterns if any(self._fit(own, paths))}
+        fits = {own.place for own in self.patterns if any(self.fit(own, paths))}
         told = self.read_paths(paths)
         runs = {str(found.values["run"]) for found in told.values() if "run" in found.values}
         files = {display_name(path) for path in paths}
@@ -144,7 +144,7 @@ class Layout:
         lines = []
         for own in self.patterns:
             lost: dict[str, list[str]] = {}
-            for path, first, fits in zip(paths, taken, self._fit(own, paths), strict=True):
+            for path, first, fits in zip(paths, taken, self.fit(own, paths), strict=True):
                 if fits and first is not None and first != own and (first.kind != IGNORED or own not in taken):
                     lost.setdefault(first.place, []).append(display_name(path))
             ending = "" if own in taken else f", so that {own.place} takes no file"
@@ -165,7 +165,7 @@ class Layout:
         line = find_line_of_text(self.text, (key, int(number))) if self.text else None
         return pattern.place if line is None else f"{self.name}:{line}"
 
-    def _fit(self, pattern: Pattern, paths: Sequence[str]) -> list[bool]:
+    def fit(self, pattern: Pattern, paths: Sequence[str]) -> list[bool]:
         """Return of each path whether it fits a pattern, whatever the others are."""
         return [found is not None for found, _ in replace(self, patterns=(pattern,))._match(paths)]
 
