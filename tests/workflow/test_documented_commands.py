@@ -33,6 +33,8 @@ COPIED = shlex.split("""
     """)
 # Where the documents have an example's address, that of a server on loopback.
 EXAMPLE = "https://host.example"
+# With progress in place of Snakemake's log.
+SHORTLY = "snakemake --logger ccreport"
 # Snakemake plans what these would run, all other words being as they stand.
 PLANNED = {
     "make report",
@@ -45,16 +47,16 @@ PLANNED = {
     "snakemake --cores 1 upload",
     "snakemake --cores 1 verify --config verify=https://host.example/release/2.1/",
     "snakemake --cores 2 database --config archive=path/to/archive",
-    "snakemake --cores 2 evaluation --config evaluation=satellites archive=path/to/archive",
+    "snakemake --logger ccreport --cores 2 evaluation --config evaluation=satellites archive=path/to/archive",
     "snakemake --cores 2 ingest --config archive=path/to/archive strict=True",
-    "snakemake --cores 2 report --config strict=False 'report={renderer: embedded}'",
-    "snakemake --cores 2 report --config archive=path/to/before 'pathvars={results: before, logs: logs-before}'",
-    "snakemake --cores 8 report --config archive=https://host.example/measurements/ offline=True",
+    "snakemake --logger ccreport --cores 2 report --config strict=False 'report={renderer: embedded}'",
+    f"{SHORTLY} --cores 2 report --config archive=path/to/before 'pathvars={{results: before, logs: logs-before}}'",
+    "snakemake --logger ccreport --cores 8 report --config archive=https://host.example/measurements/ offline=True",
     "snakemake --cores 8 store_results --config store_results=s3://bucket/results",
     "snakemake --profile workflow/profiles/slurm report",
 }
 PLANNED_STARTS = (
-    "snakemake --cores 8 evaluation --config evaluation=",
+    "snakemake --logger ccreport --cores 8 evaluation --config evaluation=",
     "snakemake --profile workflow/profiles/slurm report \\\n  --default-resources",
 )
 # Their options are read as the command line reads them: they measure, need a release, or take what is not here.
@@ -79,7 +81,7 @@ ELSEWHERE = {
     "make report     # results/report/index.html": "workflow/test_makefile.py",
     "make report ARCHIVE=https://host.example/measurements.tar.zst": "storage/test_fetch_web.py",
     "make report ARCHIVE=s3://bucket/measurements": "storage/test_fetch_s3.py",
-    "snakemake --cores 2 report --config archive=path/to/after compare_with=before": "compare/test_reproduction.py",
+    f"{SHORTLY} --cores 2 report --config archive=path/to/after compare_with=before": "compare/test_reproduction.py",
     "cd results/release/2.1": "publish/test_publish.py",
     "sha256sum --check --quiet SHA256SUMS": "publish/test_publish.py",
     "duckdb -init evaluations/esnet-dtn/views.sql": "publish/test_publish.py",
