@@ -47,6 +47,8 @@ STAGES: Final = {
 # How many jobs there are is known when the last of these has ended: what they find decides.
 CHECKPOINTS: Final = frozenset(("fetch_archive", "list_raw_files", "list_sections"))
 # What the workflow says of the evaluation that it chose.
+# Of an output that a job updates and that a failed one leaves as it was.
+RESTORED: Final = "Restored previous version of"
 CHOSEN: Final = "Evaluation: "
 # Before, the jobs that ended are not a measure of the others.
 LEAST_SHARE: Final = 0.1
@@ -126,6 +128,8 @@ class LogHandler(LogHandlerBase):
         if record.levelno >= logging.ERROR:
             self.has_failed = True
             self.errors.append(self.format(record))
+        elif str(record.msg).startswith(RESTORED):
+            pass
         elif record.levelno >= logging.WARNING or str(record.msg).startswith(CHOSEN):
             self._write_line(self.format(record))
         elif record.msg == NOTHING_TO_BE_DONE_MSG:
@@ -164,8 +168,8 @@ class LogHandler(LogHandlerBase):
         """Say once what was made, or where Snakemake's log is."""
         took_s = round(time.monotonic() - self.begun_s)
         took = [f"100%  done in {took_s // 60} min {took_s % 60} s"] if self.share else []
-        errors = [] if self.is_explained else self.errors
-        lines = [*errors, self.log_hint] if self.has_failed else took + self.list_outcome() if self.is_complete else []
+        failure = [] if self.is_explained else [*self.errors, self.log_hint]
+        lines = failure if self.has_failed else took + self.list_outcome() if self.is_complete else []
         for line in filter(None, lines):
             self._write_line(line)
         self.is_complete, self.errors, self.log_hint = False, [], ""

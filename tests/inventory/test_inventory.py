@@ -283,5 +283,5 @@ def test_a_damaged_archive_is_an_error_that_says_so(tmp_path: Path) -> None:
 
 def test_an_archive_without_files_is_an_error(tmp_path: Path) -> None:
     (tmp_path / "raw").mkdir()
-    with pytest.raises(ArchiveError, match="raw holds no files"):
+    with pytest.raises(ArchiveError, match="raw holds no files; name another archive by `make report ARCHIVE=path`"):
         list_archive(tmp_path / "raw", tmp_path / "w")

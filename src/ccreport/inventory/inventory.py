@@ -66,7 +66,9 @@ def list_raw_files(
     by_folder = group_files(opened.root, declared, "" if wrapping == "." else f"{wrapping}/")
     if not by_folder:
         name = name_archive(archive)
-        raise ArchiveError(f"{name} holds no files; point `archive` in config.yaml at the folder of your measurements")
+        raise ArchiveError(
+            f"{name} holds no files; name another archive by `make report ARCHIVE=path`, or as `archive` in config.yaml"
+        )
     known = InventoryIndex(index, digest_code(["ccreport.inventory.inventory"], (), ()), started_ns, layout_hash)
     listed = [list_folder(folder, files, known.open_folder(folder.path)) for folder, files in by_folder.items()]
     known.write()
