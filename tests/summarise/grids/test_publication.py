@@ -41,11 +41,17 @@ def test_buckets_name_the_round_trip_times_of_runs_that_count() -> None:
                 ('far', 80.04, NULL, TRUE), ('far', 88.0, 88.0, TRUE),
                 ('many', 1, 1, TRUE), ('many', 2, 2, TRUE), ('many', 3, 3, TRUE), ('many', 4, 4, TRUE),
                 ('many', 5, 5, TRUE),
+                ('loopback', 0.0012, NULL, TRUE), ('loopback', 0.5, NULL, TRUE),
                 ('unknown', NULL, NULL, TRUE)
             ) AS runs(bucket, rtt_ms, rtt_nominal_ms, is_counted)
         """)
         found = list_rtts(connection, "t")
-    assert found == {"near": "near (here 10 ms)", "far": "far (here 80, 88 ms)", "many": "many (here 1 to 5 ms)"}
+    assert found == {
+        "near": "near (here 10 ms)",
+        "far": "far (here 80, 88 ms)",
+        "many": "many (here 1 to 5 ms)",
+        "loopback": "loopback (here 0.001, 0.5 ms)",
+    }
 
 
 def test_headings_of_buckets_are_replaced_and_others_stay() -> None:

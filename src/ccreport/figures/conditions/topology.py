@@ -138,7 +138,8 @@ def _span(name: str, values: pl.Series, unit: str) -> str:
 def _write_caption(paths: Sequence[Path], left_out: pl.DataFrame, nowhere: int) -> str:
     runs = pl.concat(path.runs for path in paths)
     destinations = pl.concat(path.destinations for path in paths)
-    rtts = _span("RTTs of", runs["rtt_ms"].drop_nulls().round(), "ms")
+    shown = pl.when(pl.col("rtt_ms") < 1).then(pl.col("rtt_ms").round_sig_figs(1)).otherwise(pl.col("rtt_ms").round())
+    rtts = _span("RTTs of", runs.select(shown)["rtt_ms"].drop_nulls(), "ms")
     names_count = destinations["host"].drop_nulls().n_unique()
     of_names = (
         f" (of {count_things(names_count, 'name')}; each sender has its own)"

@@ -9,17 +9,17 @@ import polars as pl
 
 from ccreport.report.first_page.pairs import call_labels
 from ccreport.summarise.database import connect
-from ccreport.summarise.grids.publication import join_rtts
+from ccreport.summarise.grids.publication import SHOWN_RTT, join_rtts
 from ccreport.summarise.questions import has_questions
 
 # RTT ≥ 30 ms · RTT 10–30 ms
 BUCKET: Final = re.compile(r"RTT (?:[<≥] |[\d.]+–)[\d.]+ ms")
 SCHEMA: Final = {"table_name": pl.String(), "question": pl.String(), "rtts_ms": pl.List(pl.Float64)}
 NO_RTTS: Final = pl.DataFrame(schema=SCHEMA)
-QUERY: Final = """
-    SELECT table_name, question, list(DISTINCT round(coalesce(rtt_nominal_ms, rtt_ms), 1)) AS rtts_ms
+QUERY: Final = f"""
+    SELECT table_name, question, list(DISTINCT {SHOWN_RTT}) AS rtts_ms
     FROM comparisons_runs WHERE is_counted AND rtt_ms IS NOT NULL GROUP BY ALL ORDER BY ALL
-"""
+"""  # noqa: S608 (of a module)
 
 
 def read_rtts(database: Path, labels: Mapping[str, Mapping[str, Any]]) -> pl.DataFrame:

@@ -15,6 +15,11 @@ from ccreport.summarise.grids.headings import format_name
 
 # More round-trip times than these are a range.
 LISTED_AT_MOST: Final = 4
+# To a tenth of a ms, as ping has it; loopback has less.
+SHOWN_RTT: Final = """
+    CASE WHEN coalesce(rtt_nominal_ms, rtt_ms) < 0.1 THEN round(coalesce(rtt_nominal_ms, rtt_ms), 3)
+    ELSE round(coalesce(rtt_nominal_ms, rtt_ms), 1) END
+"""
 MARK: Final = "†"
 UNPUBLISHED: Final = f"{MARK} Not in the publication."
 Shown = Mapping[str, Mapping[str, str]]
@@ -24,7 +29,7 @@ NOTHING_SHOWN: Final[Shown] = {}
 def list_rtts(connection: duckdb.DuckDBPyConnection, table: str) -> dict[str, str]:
     """Return each RTT bucket of a published table with the round-trip times of its runs here, as a heading."""
     query = f"""
-        SELECT rtt_bucket, list(DISTINCT round(coalesce(rtt_nominal_ms, rtt_ms), 1)) AS rtts
+        SELECT rtt_bucket, list(DISTINCT {SHOWN_RTT}) AS rtts
         FROM {quote_name(f"{table}_runs")} WHERE is_counted AND rtt_ms IS NOT NULL GROUP BY rtt_bucket
     """
     return {
