@@ -70,7 +70,7 @@ def test_a_column_of_the_query_s_own_table_goes_before_other_tables() -> None:
         with pytest.raises(duckdb.Error) as refused:
             connection.sql("SELECT rule FROM suspects")
         said = describe_refusal(refused.value, connection)
-    assert "FROM clause; did you mean `suspect_rule`?; `files` has it" in said
+    assert "FROM clause; did you mean `suspect_rule`? `files` has `rule`" in said
 
 
 @pytest.mark.parametrize("named", ["runs", "runs AS r", "runs r", "suspects JOIN runs r USING (run_id)"])

@@ -580,7 +580,18 @@ def test_files_that_are_gone_are_said_in_one_line(tmp_path: Path, capsys: pytest
     (tmp_path / "results/runs.parquet").symlink_to("nowhere")
     assert main(["export", "one", "--database", str(database)]) == 1
     said = capsys.readouterr().err
-    assert said.endswith("; build its evaluation once more\n")
+    assert "; build its evaluation once more: `make report`, or `make report ARCHIVE=path`" in said
+    assert said.count("\n") == 1
+    # Of a view of several files one is gone, as after a build of another archive.
+    with contextlib.chdir(tmp_path), duckdb.connect(database) as connection:
+        pl.DataFrame({"run_id": ["two"]}).write_parquet("results/more.parquet")
+        connection.execute(
+            "CREATE OR REPLACE VIEW runs AS FROM read_parquet(['results/gone.parquet', 'results/more.parquet'])"
+        )
+    (tmp_path / "results/more.parquet").unlink()
+    assert main(["sql", "FROM runs", "--database", str(database)]) == 1
+    said = capsys.readouterr().err
+    assert f"{database} cannot be read: files that it was made from are gone; build its evaluation once more: " in said
     assert said.count("\n") == 1
 
 
@@ -692,10 +703,10 @@ def test_an_empty_query_is_refused(database: Path, capsys: pytest.CaptureFixture
         ("SELECT cv(rtt_ms) FROM runs", "; write stddev(x) / avg(x), the coefficient of variation of x\n"),
         ("FROM table_2", "does not exist; did you mean `table_2_testbed`?\n"),
         ("SELECT test_group FROM runs", "; `measured`, `labelled_runs`, `algorithm_runs` have it"),
-        ("SELECT r.rtt_bucket FROM runs AS r", "; `measured`, `labelled_runs`, `algorithm_runs` have it"),
-        ("SELECT cc, avg(goodput_bps) FROM runs GROUP BY cc", "; `measured`, `algorithm_runs`, `flows` have it"),
+        ("SELECT r.rtt_bucket FROM runs AS r", "? `measured`, `labelled_runs`, `algorithm_runs` have `rtt_bucket`"),
+        ("SELECT cc, avg(goodput_bps) FROM runs GROUP BY cc", "? `measured`, `algorithm_runs`, `flows` have `cc`"),
         # Of a table of few columns these are named before others that have it.
-        ("SELECT status FROM raw_files", "; did you mean `state`?; `grouped_requests`, "),
+        ("SELECT status FROM raw_files", "; did you mean `state`? `grouped_requests`, "),
         ("SELECT rtt_ms FROM raw_files", "size_bytes, sha256, state, rule, reason; `measured`, "),
         ("SELECT goodput FROM runs", "; did you mean `goodput_bps`?"),
         ("FROM table_2", "; did you mean `table_2_testbed`?"),
@@ -857,7 +868,7 @@ def test_a_database_of_an_archive_that_was_read_again_is_warned_of(
         made_s = (tmp_path / "own/archive.duckdb").stat().st_mtime
         os.utime(facts, (made_s + moved_s, made_s + moved_s))
         assert main(["sql", "FROM runs", "--database", str(tmp_path)]) == 0
-        assert ("Build its evaluation once more." in capsys.readouterr().err) is is_warned
+        assert ("Build its evaluation once more: `make report`" in capsys.readouterr().err) is is_warned
 
 
 def test_an_answer_that_cannot_be_saved_is_not_the_databases_fault(

@@ -30,7 +30,10 @@ def results(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.mark.parametrize("name", ["S1", "figure s1", "topology"])
 def test_a_figure_by_number_or_name(name: str, results: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["explain", name, "--database", str(results)]) == 0
-    title, caption, details, _, data, declared, drawn, *runs = capsys.readouterr().out.splitlines()
+    printed = capsys.readouterr().out.splitlines()
+    if name == "S1":
+        assert (printed.pop(0), printed.pop(0)) == ("Table S1 is another matter: explain 'Table S1'", "")
+    title, caption, details, _, data, declared, drawn, *runs = printed
     assert runs[1] == "Runs that meet its condition (1):"
     assert runs[3].split()[-1] == "r1"
     assert any(line.startswith("Raw files (0") for line in runs)
@@ -107,7 +110,7 @@ def test_all_of_a_kind_are_listed(results: Path, capsys: pytest.CaptureFixture[s
         (["Tabel II"], "no published table, claim or figure `Tabel II`; did you mean `table II`?"),
         (["clam 3"], "no published table, claim or figure `clam 3`; did you mean `claim 3`?"),
         (["tabel_2"], "no published table `tabel_2`; did you mean `table_2_testbed`?"),
-        (["table VII"], "the report on esnet-dtn has no table VII; its tables are I, II, III, "),
+        (["table VII"], "the report on esnet-dtn has no table VII; its tables are I, II, III, Table S1, "),
         (["Figure S999"], "the report on esnet-dtn has no Figure S999; its figures are 2, 3, "),
         (["S1", "--row", "a=b"], "S1 is a figure, which has no rows; leave out --row and --column"),
         (["table_2", "--evaluation", "esnet-dt"], "no evaluation is called `esnet-dt`; did you mean `esnet-dtn`?"),

@@ -15,6 +15,11 @@ from ccreport.summarise.database import connect
 
 # SELECT * FROM read_parquet(list_value('results/tables/runs/first.parquet'))
 READ_FILE: Final = re.compile(r"read_parquet\((?:(?:\w+\.)*list_value\(|\[)?'((?:[^']|'')+)'")
+# Of a glob, or of the one file of a view.
+NO_FILES: Final = "No files found"
+REBUILD: Final = (
+    "build its evaluation once more: `make report`, or `make report ARCHIVE=path` if its archive is another one"
+)
 # What `read_files` writes for signs that DuckDB takes as a pattern's.
 ESCAPED: Final = re.compile(r"\[([\[*?])\]")
 
@@ -36,7 +41,7 @@ def open_results(database: Path) -> Iterator[duckdb.DuckDBPyConnection]:
     with connect(database) as connection:
         if is_outdated(whole):
             problem = "was made before the archive, or another one, was read again; its views and tables differ"
-            print(f"warning: {database} {problem}. Build its evaluation once more.", file=sys.stderr)
+            print(f"warning: {database} {problem}. B{REBUILD[1:]}.", file=sys.stderr)
         views = connection.execute("SELECT sql FROM duckdb_views() WHERE NOT internal").fetchall()
         read = (match[1] for (sql,) in views if (match := READ_FILE.search(sql)))
         path = ESCAPED.sub(r"\1", next(read, "").replace("''", "'"))
@@ -44,8 +49,13 @@ def open_results(database: Path) -> Iterator[duckdb.DuckDBPyConnection]:
             try:
                 yield connection
             except duckdb.IOException as error:
-                said = str(error).partition("\n")[0]
-                raise InputError(f"{database} cannot be read: {said}; build its evaluation once more") from error
+                raise InputError(f"{database} cannot be read: {_shorten(error)}; {REBUILD}") from error
+
+
+def _shorten(error: duckdb.IOException) -> str:
+    """Return what DuckDB says of files that it cannot read, in one line."""
+    said = str(error).partition("\n")[0]
+    return "files that it was made from are gone" if NO_FILES in said else said
 
 
 def _find_root(database: Path, path: Path, aside: Path) -> Path:
@@ -62,11 +72,11 @@ def _find_root(database: Path, path: Path, aside: Path) -> Path:
             return folder
     if path.is_absolute():
         problem = f"reads {path}: it was built with an absolute path of results, and these are not there"
-        raise InputError(f"{database} {problem}; build its evaluation once more")
+        raise InputError(f"{database} {problem}; {REBUILD}")
     for number in range(1, len(path.parts)):
         if (results / Path(*path.parts[number:])).is_file():
             name = aside.joinpath(*path.parts[:number])
             name.parent.mkdir(parents=True, exist_ok=True)
             name.symlink_to(results)
             return aside
-    raise InputError(f"{database} reads {path}, which is not beside it; build its evaluation once more")
+    raise InputError(f"{database} reads {path}, which is not beside it; {REBUILD}")

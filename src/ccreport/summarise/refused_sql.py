@@ -85,6 +85,9 @@ def describe_refusal(error: duckdb.Error, connection: duckdb.DuckDBPyConnection 
         hint = f"; write {SPELT[word[1]]}"
     elif word and (of_own := _name_longer(word[1], known) or ("" if hint else guess_near(word[1], known))):
         hint = of_own + hint.removeprefix(of_own)
+    if missing := MISSING.search(said):
+        # Behind a question "it" would be the name that is meant.
+        hint = re.sub(r"\?; (.* (?:has|have)) it$", rf"? \1 `{missing[1]}`", hint)
     if (column := COLUMN.match(said)) and (not hint or f"\n{column[1]}\n" in query):
         # What is in double quotes was meant as text.
         is_column = f'"{column[1]}"' not in query

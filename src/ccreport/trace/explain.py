@@ -19,7 +19,7 @@ from ccreport.summarise.questions import COMPARISONS
 from ccreport.trace.claims.explain_claim import describe_claim, find_claim, has_claim
 from ccreport.trace.compared_cells import show_compared
 from ccreport.trace.comparison import TERMS, describe_comparison
-from ccreport.trace.explain_exhibit import KINDS, describe_all, describe_figure, find_exhibit, has_exhibit
+from ccreport.trace.explain_exhibit import KINDS, describe_all, describe_figure, find_exhibit, has_exhibit, has_namesake
 from ccreport.trace.find_table import (
     describe_others,
     find_database,
@@ -82,6 +82,8 @@ def explain(
         return
     asked = table
     if exhibit and exhibit[1].is_figure:
+        if exhibit[1].number == asked.upper() and has_namesake(*exhibit, evaluation):
+            print(f"Table {asked.upper()} is another matter: explain 'Table {asked.upper()}'\n")
         print(describe_figure(*exhibit, evaluation, is_full=full))
         if asked.isdecimal() and int(asked) <= len(list_claims(exhibit[0])):
             print(f"Claim {asked} is another matter: explain 'claim {asked}'")

@@ -1,7 +1,7 @@
 """Figures and tables by the numbers that a report shows: which is `Figure S6`, and where its data are."""
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from pathlib import Path
 from typing import Final
 
@@ -48,7 +48,13 @@ def find_exhibit(place: Path, name: str, evaluation: str = "") -> tuple[Path, Ex
     called = match.lastgroup if (match := NUMBER.match(name)) else None
     if (kind := called or ("figure" if number[:1] in ("S", "s") else None)) and IS_NUMBER.fullmatch(number):
         own = list_declared(databases[0], evaluation).values()
-        numbers = [exhibit.number for exhibit in own if exhibit.number and exhibit.is_figure == (kind == "figure")]
+        of_figures = {exhibit.number for exhibit in own if exhibit.is_figure}
+        # By its number alone a figure is meant.
+        numbers = (
+            [exhibit.number for exhibit in own if exhibit.number and exhibit.is_figure]
+            if kind == "figure"
+            else [call_table(exhibit, of_figures) for exhibit in own if exhibit.number and not exhibit.is_figure]
+        )
         if numbers:
             evaluation = databases[0].resolve().parent.name
             raise InputError(f"the report on {evaluation} has no {name}; its {kind}s are {', '.join(numbers)}")
@@ -58,6 +64,17 @@ def find_exhibit(place: Path, name: str, evaluation: str = "") -> tuple[Path, Ex
     if find_near(name, figures) and not find_near(name, known):
         raise InputError(f"no published table, claim or figure `{name}`{guess_near(name, figures)}")
     return None
+
+
+def call_table(table: Exhibit, of_figures: Collection[str | None]) -> str:
+    """Return by what a table is asked for: its number, with the word where a figure has the same."""
+    return f"Table {table.number}" if table.number in of_figures else str(table.number)
+
+
+def has_namesake(database: Path, figure: Exhibit, evaluation: str = "") -> bool:
+    """Tell whether a table has the number of a figure."""
+    own = list_declared(database, evaluation).values()
+    return figure.number is not None and any(one.number == figure.number and not one.is_figure for one in own)
 
 
 def has_exhibit(database: Path, name: str) -> bool:

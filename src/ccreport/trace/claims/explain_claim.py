@@ -27,7 +27,7 @@ from ccreport.core.text import display_name
 from ccreport.summarise.database import quote_name, read_files
 from ccreport.summarise.grids.grid import INTERVAL
 from ccreport.summarise.grids.plain_numbers import show_plain
-from ccreport.summarise.open_results import open_results
+from ccreport.summarise.open_results import REBUILD, open_results
 from ccreport.trace.claims.checked_runs import LISTED, MEASURED, SHOWN, find_runs, join_runs, parse_query
 from ccreport.trace.claims.compared_means import describe_cvs, describe_parts
 from ccreport.trace.claims.deciding_rows import NOTHING, Deciding, describe_deciding
@@ -130,7 +130,7 @@ def describe_claim(database: Path, claim: str, evaluation: str = "", *, is_full:
     path = resolve_evaluation(evaluation) if evaluation else find_evaluation(database)
     declared = load_evaluation(path)[CLAIMS].get(claim)
     if declared is None:
-        raise InputError(f"{show_path(path)} makes no claim `{claim}` any more; build its evaluation once more")
+        raise InputError(f"{show_path(path)} makes no claim `{claim}` any more; {REBUILD}")
     judged = pl.read_parquet(database.parent / f"{CLAIMS}.parquet").filter(pl.col("claim") == claim)
     rows = list(show_percentages(judged.sort("check_number"), {claim: declared}).iter_rows(named=True))
     own = f"{database.resolve().parent.name}, claim {rows[0]['claim_number']}, {claim}"
