@@ -130,6 +130,17 @@ def test_a_test_lasts_as_long_as_it_measured(tmp_path: Path, capsys: pytest.Capt
     assert "Measured at the same time" not in said
 
 
+def test_tests_that_follow_at_once_are_not_flows_of_one_run(tmp_path: Path) -> None:
+    files = {}
+    for number, word in enumerate(("north", "south")):
+        facts = json.loads(client_output(4000 + number, "cubic", START_S + 2 * number))
+        facts["start"]["test_start"]["duration"] = 2
+        for side in facts["end"]["streams"][0].values():
+            side["end"] = 2.0004
+        files[f"cubic_{word}.json"] = json.dumps(facts)
+    assert {tuple(told) for told in propose(write_archive(tmp_path / "raw", files))} == {("cc", "variant")}
+
+
 def test_names_of_two_and_of_three_numbers_have_patterns_that_take_files(tmp_path: Path) -> None:
     names = [f"{word}-{version}-{way}.json" for word in ("cli", "int") for version in ("3.1.7", "3.7", "3.20", "3.17.1")
              for way in ("rev", "udp")]  # fmt: skip
