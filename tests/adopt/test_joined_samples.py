@@ -17,7 +17,7 @@ def write_dumps(folder: Path, name: str, dump: str) -> Path:
     files = {}
     for count, (cc, number) in enumerate(NAMES):
         port, start_s = 4001 + count, START_S + 60 * count
-        files[name.format(cc=cc, number=number)] = client_output(port, cc, start_s)
+        files[name.format(cc=cc, number=number, day=number)] = client_output(port, cc, start_s)
         files[dump.format(number=11 + count, cc=cc, iteration=number)] = socket_samples(port, cc, start_s)
     return write_archive(folder, files)
 
@@ -28,6 +28,8 @@ def write_dumps(folder: Path, name: str, dump: str) -> Path:
         ("lab/{cc}_run{number}.json", "lab/sock-dump-{number}.txt"),
         # The day is a session, in whose experiment the samples are then.
         ("lab/2026-11-20_{cc}_run{number}_h1.json", "lab/sock-dump-{number}.txt"),
+        # Each repetition has a day of its own; samples of one folder would be of no session.
+        ("lab/2026-11-2{day}_{cc}_run{number}_h1.json", "lab/sock-dump-{number}.txt"),
         # Both have numbers, but not the same.
         ("lab/{cc}_{number}.json", "lab/{number}.txt"),
     ],

@@ -15,7 +15,7 @@ from typing import Final
 import yaml
 
 from ccreport.adopt.contents import Content, read_content
-from ccreport.adopt.joined import JOINED_KIND, find_joined
+from ccreport.adopt.joined import JOINED_KIND, find_joined, join_sessions
 from ccreport.adopt.patterns import ProposedPattern
 from ccreport.adopt.proposal import DECLARED, Proposal, propose_layout, settle_unnamed
 from ccreport.adopt.repairs import repair
@@ -116,7 +116,7 @@ def _propose(contents: Mapping[str, Content]) -> Proposal:
         rest = {path: content for path, content in used.items() if path not in joined}
         without = propose_layout(rest)
         if not any(own.fits(path) for own in without.patterns for path in joined):
-            used, proposal = rest, replace(without, joined=tuple(joined))
+            used, proposal = rest, replace(join_sessions(without, joined), joined=tuple(joined))
     return replace(repair(proposal, used), ignored=(*later, *others))
 
 

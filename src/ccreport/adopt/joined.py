@@ -5,14 +5,16 @@ A pattern of their own would make runs of them; without one, a build joins them 
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from typing import Final
 
 from ccreport.adopt.contents import Content
 from ccreport.adopt.patterns import ProposedPattern
+from ccreport.adopt.proposal import Proposal
+from ccreport.archive.layout_groups import OF_FILES
 
 JOINED_KIND: Final = "ss"
-# What makes an experiment of its own of tests.
-OF_EXPERIMENTS: Final = ("session", "job")
+SESSION: Final = "session"
 
 
 def find_joined(patterns: Iterable[ProposedPattern], contents: Mapping[str, Content]) -> list[str]:
@@ -24,7 +26,7 @@ def find_joined(patterns: Iterable[ProposedPattern], contents: Mapping[str, Cont
         told = _read_groups(own)
         of_tests = {path: _find_test(path, contents) for path in own.paths}
         pairs = [(told[path], tests.get(test, {})) for path, test in of_tests.items() if test is not None]
-        if pairs and not any(_agrees(one, other) for one, other in pairs) and _are_of_one_experiment(own, tests):
+        if pairs and not any(_agrees(one, other) for one, other in pairs):
             joined += own.paths
     return sorted(joined)
 
@@ -53,9 +55,24 @@ def _agrees(one: Mapping[str, str], other: Mapping[str, str]) -> bool:
     return bool(common) and all(one[group] == other[group] for group in common)
 
 
-def _are_of_one_experiment(own: ProposedPattern, tests: Mapping[str, Mapping[str, str]]) -> bool:
-    """Tell whether all tests in each folder of some samples would be of one session and job."""
-    places: dict[str, set[tuple[str | None, ...]]] = defaultdict(set)
-    for path, values in tests.items():
-        places[path.rpartition("/")[0]].add(tuple(map(values.get, OF_EXPERIMENTS)))
-    return all(len(places[folder]) <= 1 for folder in {path.rpartition("/")[0] for path in own.paths})
+def join_sessions(proposal: Proposal, joined: Iterable[str]) -> Proposal:
+    """Return a proposal in which tests of several sessions in a folder of joined samples are of one experiment.
+
+    What was the session is a part of the names of runs then, unless these have names of their own.
+    """
+    folders = {path.rpartition("/")[0] for path in joined}
+    sessions: dict[str, set[str]] = defaultdict(set)
+    for own in proposal.patterns:
+        for path, values in _read_groups(own).items():
+            sessions[path.rpartition("/")[0]].add(values.get(SESSION, ""))
+    if all(len(sessions[folder]) <= 1 for folder in folders):
+        return proposal
+    for own in proposal.patterns:
+        has_run = "run" in own.groups
+        written = "(?:" if has_run else "(?P<run>"
+        for column in (column for column in own.columns if column.group == SESSION):
+            column.expression = column.expression.replace(f"(?P<{SESSION}>", written)
+            column.group = None if has_run else "run"
+    groups = {group for own in proposal.patterns for group in own.groups}
+    of_flows = OF_FILES | ({"cc"} if "flow" in groups else set())
+    return replace(proposal, runs_by=sorted(groups - of_flows))
