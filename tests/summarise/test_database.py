@@ -13,11 +13,11 @@ from condition_runs import build_database, gather, make_run
 from ccreport.core.declarations import read_query
 from ccreport.core.declared_files import DeclarationError
 from ccreport.core.evaluation import list_evaluations, load_evaluation, resolve_evaluation
+from ccreport.summarise.algorithm_names import name_algorithms
 from ccreport.summarise.database import (
     connect,
     create_views,
     label_runs,
-    name_algorithms,
     quote_name,
     quote_text,
     read_files,

@@ -113,10 +113,10 @@
     return grouped.replace(/^-/, "−");
   };
 
-  // "bursts", nothing of the usual pattern, which is random.
+  // "bursts", nothing of the usual pattern, which is random, and of paths without loss.
   explorer.namePattern = (list, row) => {
     const pattern = list.columns.get("loss_pattern").value(row);
-    return pattern === null || pattern === "random" ? "" : pattern;
+    return [null, "none", "random"].includes(pattern) ? "" : pattern;
   };
 
   // Unknown values come last in either direction; equal ones keep the order of the archive.

@@ -23,6 +23,8 @@ from ccreport.core.evaluation import load_evaluation, name_buckets
 from ccreport.core.schema_problems import Place
 from ccreport.measure import ARCHIVE_TABLES, EXPERIMENT_TABLES
 from ccreport.rebuild.batches import read_batches, table_files
+from ccreport.summarise.algorithm_names import name_algorithms
+from ccreport.summarise.loss_patterns import mark_loss_patterns
 from ccreport.summarise.measured_rtts import share_measured_rtts
 from ccreport.summarise.open_database import open_database
 from ccreport.summarise.published import select_cells
@@ -41,7 +43,7 @@ FIXED_LABELS: Final = """
 """
 
 # Labels by which claims select runs and choose a rate, with their values where an evaluation does not declare them.
-DEFAULT_LABELS: Final = {"purpose": "steady", "path_class": "unknown", "loss_pattern": "random"}
+DEFAULT_LABELS: Final = {"purpose": "steady", "path_class": "unknown"}
 # The runs of the job that a file of an edge network lies in, if any: each lasts until the next one begins.
 RECORDED_RUNS: Final = """
     SELECT
@@ -63,8 +65,9 @@ LABELLED: Final = share_measured_rtts("SELECT *, NULL::VARCHAR AS result_path FR
 
 # In virtual time work takes none: what iperf3 tells of its processor there is not a load.
 VIRTUAL: Final = "coalesce(session, '') IN (SELECT session FROM sessions WHERE clock = 'virtual')"
-LOADS: Final = ("cpu_host_total_pct", "cpu_remote_total_pct")
-WITHOUT_VIRTUAL_LOADS: Final = ", ".join(f"CASE WHEN NOT {VIRTUAL} THEN {load} END AS {load}" for load in LOADS)
+WITHOUT_VIRTUAL_LOADS: Final = ", ".join(
+    f"CASE WHEN NOT {VIRTUAL} THEN {load} END AS {load}" for load in ("cpu_host_total_pct", "cpu_remote_total_pct")
+)
 
 
 class QueryError(InputError):
@@ -106,17 +109,17 @@ def list_views(batches: Path, tables: Path, evaluation: Path, database: Path, *,
 def _list_conditions(declared: Mapping[str, Any]) -> Iterator[tuple[Place, str]]:
     """Yield where each condition of an evaluation is, with a query that the database refuses if it refuses that."""
     labels: dict[str, Any] = {}
-    above = label_runs(mark_suspects(LABELLED), {**declared, "labels": labels})
+    marked = mark_loss_patterns(mark_suspects(LABELLED), declared["labels"])
+    above = label_runs(marked, {**declared, "labels": labels})
     for label, facts in declared["labels"].items():
         for number, case in enumerate(facts["cases"]):
             # As a condition of rows, in which an aggregate is a mistake.
             yield ("labels", label, "cases", number, "when"), f"FROM ({above}) WHERE (\n{case['when']}\n)"
         yield ("labels", label, "otherwise"), f"FROM ({above}) WHERE (\n{facts['otherwise']}\n) IS NULL"
         labels[label] = facts
-        above = label_runs(mark_suspects(LABELLED), {**declared, "labels": labels})
+        above = label_runs(marked, {**declared, "labels": labels})
         yield ("labels", label), above
-    for key in ("condition", "completion_bytes"):
-        yield (key,), f"SELECT (\n{declared[key]}\n) FROM ({above})"
+    yield from (((key,), f"SELECT (\n{declared[key]}\n) FROM ({above})") for key in ("condition", "completion_bytes"))
     for table, facts in declared["tables"].items():
         yield ("tables", table, "where"), f"FROM all_labelled_runs WHERE (\n{facts['where']}\n)"
 
@@ -149,7 +152,7 @@ def create_views(
             SELECT
                 * REPLACE (({declared["condition"]})::VARCHAR AS condition_id, {WITHOUT_VIRTUAL_LOADS}),
                 ({declared["completion_bytes"]})::DOUBLE AS completion_bytes
-            FROM ({label_runs(mark_suspects(runs), declared)})
+            FROM ({label_runs(mark_loss_patterns(mark_suspects(runs), declared["labels"]), declared)})
         """
         _create_view(connection, f"all_{view}", query, kind="TABLE")
         _create_view(connection, view, leave_out_suspects(f"all_{view}", include_suspect=include_suspect))
@@ -251,20 +254,6 @@ def _create_algorithms(connection: duckdb.DuckDBPyConnection, groups: Mapping[st
     connection.execute("CREATE TABLE algorithms (cc VARCHAR, algorithm VARCHAR, algorithm_rank INTEGER)")
     for row in names:
         connection.execute("INSERT INTO algorithms VALUES (?, ?, ?)", row)
-
-
-def name_algorithms(held: list[str], groups: Mapping[str, Any]) -> list[tuple[str, str, int]]:
-    """Return (cc, name in tables, rank) for each algorithm that an archive holds.
-
-    The first member held of a group goes by the group's name, others keep their own and come after all groups.
-    """
-    named = {}
-    for rank, (group, facts) in enumerate(groups.items()):
-        first = next((member for member in facts["members"] if member in held), None)
-        if first is not None:
-            named[first] = (group, rank)
-    others = {cc: (cc, len(groups) + number) for number, cc in enumerate(cc for cc in held if cc not in named)}
-    return [(cc, *(named | others)[cc]) for cc in held]
 
 
 def label_runs(runs: str, evaluation: Mapping[str, Any]) -> str:

@@ -14,6 +14,7 @@ from ccreport.core.evaluation import load_evaluation, name_buckets
 from ccreport.core.schema_problems import Place, format_place, guess, guess_near
 from ccreport.core.tables import load_schema
 from ccreport.summarise.database import DEFAULT_LABELS, connect, quote_name
+from ccreport.summarise.loss_patterns import LOSS_PATTERN, PATTERNS
 from ccreport.summarise.refused_sql import TOKEN
 
 # Keys of an evaluation whose texts are SQL.
@@ -122,7 +123,7 @@ def _guess_algorithm(column: str, value: str, names: Mapping[str, Collection[str
 def _list_values(connection: duckdb.DuckDBPyConnection, declared: Mapping[str, Any]) -> dict[str, set[str]]:
     """Return all values that labels can have, and those columns of `runs` that have few, by name."""
     known = {column.name: set(column.enum) for column in load_schema("runs").columns if column.enum}
-    known |= {label: {value} for label, value in DEFAULT_LABELS.items()}
+    known |= {label: {value} for label, value in DEFAULT_LABELS.items()} | {LOSS_PATTERN: set(PATTERNS)}
     known |= {"sharing": {"alone", "both"}, "rtt_bucket": set(name_buckets(declared["rtt_bucket_edges_ms"]))}
     for label, facts in declared["labels"].items():
         others = _list_results(_parse(connection, facts["otherwise"]))

@@ -36,20 +36,22 @@ BOLD_COLUMNS: Final = {
 RATE_COLUMNS: Final = {"goodput": "rate_mean_bps", "throughput": "rate_mean_bps"}
 # Without tables to ask about, each set of these is a question.
 OWN_CONDITIONS: Final = (
-    *("host", "path_rtt", "loss_pct", "nic_bps", "bottleneck_bps", "buffer_bytes", "pacing_bps"),
+    *("host", "path_rtt", "loss_pct", "loss_pattern", "nic_bps", "bottleneck_bps", "buffer_bytes", "pacing_bps"),
     "background_udp_bps",
     *("volume_bytes", "parameter_name", "parameter_value", "flows_count", "beside"),
 )
 # What runs of a stratum have in common. A measured RTT differs from run to run: the destination represents it.
 STRATUM: Final = """
-    (host, CASE WHEN coalesce(rtt_source, '') NOT IN ('ping', 'ss', 'iperf3') THEN rtt_ms END, loss_pct, nic_bps,
-    pacing_bps, bottleneck_bps, background_udp_bps, parameter_name, parameter_value, buffer_bytes, volume_bytes,
-    flows_count, sharing, beside)::VARCHAR
+    (host, CASE WHEN coalesce(rtt_source, '') NOT IN ('ping', 'ss', 'iperf3') THEN rtt_ms END, loss_pct, loss_pattern,
+    nic_bps, pacing_bps, bottleneck_bps, background_udp_bps, parameter_name, parameter_value, buffer_bytes,
+    volume_bytes, flows_count, sharing, beside)::VARCHAR
 """
 # How a question words a condition; other columns hold words.
 WORDS: Final = {
     "flows_count": "flows_count || if(flows_count = 1, ' flow', ' flows')",
     "loss_pct": "printf('%.3g', loss_pct) || ' % loss'",
+    # Loss is random where nothing is said.
+    "loss_pattern": "CASE WHEN loss_pattern NOT IN ('none', 'random') THEN 'in ' || loss_pattern END",
     "buffer_bytes": "'buffer ' || name_size(buffer_bytes)",
     "volume_bytes": "name_size(volume_bytes)",
     "bottleneck_bps": "'bottleneck ' || name_rate(bottleneck_bps)",

@@ -5,6 +5,7 @@ from typing import Any, Final
 
 from ccreport.core.evaluation import MEANS
 from ccreport.core.tables import load_schema
+from ccreport.summarise.loss_patterns import LOSS_PATTERN, NONE
 from ccreport.summarise.published import PUBLISHED_VALUES, select_published_runs
 from ccreport.summarise.questions import COMPARISONS, LABELS, list_pooled, select_questions
 
@@ -42,14 +43,16 @@ def pool_conditions(runs: str, table: Mapping[str, Any], labels: Collection[str]
     Of the evaluation's `labels`, those that it tells apart are in `labels` as `label=value; …`, and where they sort in
     `labels_rank`.
     """
-    pooled = [f"nullif({name}, {name}) AS {name}" for name in list_pooled(table)]
-    replaced = f"* REPLACE ({', '.join(pooled)})" if pooled else "*"
+    # A loss of 0 says that it has no pattern.
+    replaced = {LOSS_PATTERN: f"nullif({LOSS_PATTERN}, '{NONE}')"}
+    replaced |= {name: f"nullif({name}, {name})" for name in list_pooled(table)}
+    shown = f"* REPLACE ({', '.join(f'{value} AS {name}' for name, value in replaced.items())})"
     key = load_schema(MEANS).key
     own = [name for name in (*table.get("rows", ()), *table.get("columns", ())) if name in labels and name not in key]
     values = [f"""{_quote(f"{name}=", "'")} || coalesce({_quote(name)}::VARCHAR, '')""" for name in own]
     told = f"concat_ws('{BETWEEN_LABELS}', {', '.join(values)})" if own else "NULL::VARCHAR"
     ranks = f"[{', '.join(_quote(f'{name}_rank') for name in own)}]::INTEGER[]"
-    return f"SELECT {replaced}, {told} AS {LABELS}, {ranks} AS labels_rank FROM ({runs})"
+    return f"SELECT {shown}, {told} AS {LABELS}, {ranks} AS labels_rank FROM ({runs})"
 
 
 def _quote(text: str, mark: str = '"') -> str:

@@ -204,6 +204,17 @@ def test_recorded_qdiscs() -> None:
         (15, None, "tbf", None, None, None, None, 50e6),
         (16, None, "netem", 10.0, None, 0.1, 1000, None),
     ]
+    models = {row["line_number"]: row["loss_model"] for row in parse_qdiscs(text) if row["loss_model"]}
+    assert models == {7: "gemodel", 8: "gemodel", 13: "gemodel"}
+
+
+@pytest.mark.parametrize(
+    ("printed", "model"),
+    [("0.1%", None), ("random 0.1%", None), ("0.1% 25%", "25%"), ("state p13 1% p31 5%", "state")],
+)
+def test_losses_that_depend_on_each_other_have_a_model(printed: str, model: str | None) -> None:
+    (row,) = parse_qdiscs(f"qdisc netem 1: dev r1 root refcnt 2 limit 9 delay 1ms loss {printed}\n")
+    assert row["loss_model"] == model
 
 
 TBF = "qdisc tbf 1: dev r0 root refcnt 2 rate 50Mbit burst 32Kb lat 34.8ms \n"

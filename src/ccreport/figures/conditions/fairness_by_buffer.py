@@ -18,7 +18,13 @@ from ccreport.figures.kit.figure import Figure, deny, stack_parts
 from ccreport.figures.kit.keyed_panels import KeyEntry, size_panel, stack
 from ccreport.figures.kit.text import draw_notes
 from ccreport.figures.kit.ticks import choose_ticks
-from ccreport.figures.select.condition_cells import read_matching, refuse_parts, require_two, summarise_cells
+from ccreport.figures.select.condition_cells import (
+    BURSTS,
+    read_matching,
+    refuse_parts,
+    require_two,
+    summarise_cells,
+)
 from ccreport.figures.select.declaration import FigureDeclaration, keep_fitting
 from ccreport.figures.select.queries import MissingFigure
 from ccreport.figures.select.recording_database import Database
@@ -26,9 +32,9 @@ from ccreport.figures.select.series import UNKNOWN_CC
 from ccreport.figures.wording.conditions import describe_conditions, describe_value, fold_sentences, write_sentences
 from ccreport.figures.wording.runs import RATE_UNITS, choose_rate_unit, format_significant, join_names, wrap_title
 
-RUN_COLUMNS: Final = """
+RUN_COLUMNS: Final = f"""
     run_id, condition_id, mode, sharing, sender_host, host, flows_count, rtt_ms, loss_pct, buffer_bytes, bottleneck_bps,
-    parameter_name, parameter_value, jain_ratio, coalesce(cc_list, 'unknown') AS cc_list
+    parameter_name, parameter_value, jain_ratio, coalesce(cc_list, 'unknown') AS cc_list, {BURSTS}
 """
 PANELS_AT_MOST: Final = 4
 LOW_HEIGHT_PX: Final = 230

@@ -9,7 +9,7 @@ from ccreport.figures.kit import theme
 from ccreport.figures.kit.figure import Figure
 from ccreport.figures.kit.keyed_panels import size_panel
 from ccreport.figures.kit.ticks import choose_ticks
-from ccreport.figures.select.condition_cells import list_varying, read_matching, refuse_parts
+from ccreport.figures.select.condition_cells import BURSTS, list_varying, read_matching, refuse_parts
 from ccreport.figures.select.declaration import FigureDeclaration
 from ccreport.figures.select.queries import MissingFigure
 from ccreport.figures.select.recording_database import Database
@@ -17,8 +17,8 @@ from ccreport.figures.select.series import UNKNOWN_CC
 from ccreport.figures.wording.conditions import describe_panel, fold_sentences, write_sentences
 from ccreport.figures.wording.runs import format_significant
 
-COLUMNS: Final = "run_id, flows_count, rtt_ms, loss_pct, bottleneck_bps, buffer_bytes"
-SETTINGS: Final = ("flows_count", "rtt_ms", "bottleneck_bps", "loss_pct", "buffer_bytes")
+COLUMNS: Final = f"run_id, flows_count, rtt_ms, loss_pct, {BURSTS}, bottleneck_bps, buffer_bytes"
+SETTINGS: Final = ("flows_count", "rtt_ms", "bottleneck_bps", "loss_pct", "loss_pattern", "buffer_bytes")
 # In the order in which they are stacked, with the names that the key gives them.
 CAUSES: Final = {"overflow": "queue overflow", "random": "random loss (expected)", "spurious": "spurious"}
 COLOURS: Final = dict(zip(CAUSES, (theme.SENT_COLOUR, theme.RETRANSMIT_COLOUR, theme.SACK_COLOUR), strict=True))

@@ -15,9 +15,12 @@ from ccreport.figures.select.queries import UNCOUNTED, MissingFigure, describe_a
 from ccreport.figures.select.recording_database import Database
 from ccreport.summarise.database import quote_text
 
-ALGORITHM_RUN_COLUMNS: Final = """
+# Random loss, and none, are the same column of a figure: null.
+BURSTS: Final = "CASE WHEN loss_pattern = 'bursts' THEN loss_pattern END AS loss_pattern"
+ALGORITHM_RUN_COLUMNS: Final = f"""
     run_id, condition_id, cc, sharing, flows_count, sender_host, host, rtt_ms,
-    loss_pct, buffer_bytes, bottleneck_bps, parameter_name, parameter_value, throughput_bps, goodput_bps,
+    loss_pct, {BURSTS},
+    buffer_bytes, bottleneck_bps, parameter_name, parameter_value, throughput_bps, goodput_bps,
     retransmit_ratio, nic_bps, pacing_bps, cc_flows_count
 """
 # What can differ between the runs of a figure, in the order in which its panels name it.
@@ -29,6 +32,7 @@ SETTINGS: Final = (
     "bottleneck_bps",
     "buffer_bytes",
     "loss_pct",
+    "loss_pattern",
     "rtt_ms",
 )
 # Of a column, in a message.

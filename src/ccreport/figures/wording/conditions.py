@@ -57,6 +57,7 @@ FORMATS: Final[dict[str, Callable[[Any], str]]] = {
     "labels": lambda labels: ", ".join(_describe_label(label) for label in labels.split("; ")),
     "buffer_bytes": lambda size: f"buffer {format_size(size)}",
     "loss_pct": lambda loss: f"{loss:.3g} % loss" if loss else "no loss",
+    "loss_pattern": lambda pattern: f"in {pattern}" if pattern not in ("none", "random") else "",
     "parameter_value": lambda value: f"value {display_name(value)}",
     "rtt_ms": lambda rtt: f"RTT {rtt:g} ms",
 }
@@ -74,6 +75,8 @@ UNKNOWN: Final = {
     "loss_pct": "loss unknown",
     "rtt_ms": "RTT unknown",
     "parameter_name": "no parameter",
+    # Random, or no loss.
+    "loss_pattern": "",
     # The name says it.
     "parameter_value": "",
 }

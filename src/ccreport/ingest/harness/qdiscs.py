@@ -25,6 +25,8 @@ GILBERT_ELLIOTT: Final = re.compile(
     rf"(?: 1-h (?P<bad>{PERCENT})%)?(?: 1-k (?P<good>{PERCENT})%)?",
     re.ASCII,
 )
+# loss gemodel p 1% r 3% · loss state p13 1% p31 5% · loss 0.1% 25%
+LOSS_MODEL: Final = re.compile(rf"\bloss (?:(gemodel|state)\b|(?:random )?{PERCENT}% ({PERCENT}%))", re.ASCII)
 # netem holds a loss as a 32-bit fraction, of which tc prints six digits: 0.001 % becomes 0.00100001%.
 PERCENT_STEP: Final = 100 / (2**32 - 1)
 PRINTED_DIGITS: Final = 6
@@ -60,6 +62,7 @@ def parse_qdiscs(text: str) -> list[dict[str, Any]]:
             "delay_ms": _read(delay and delay[1], parse_time_ms),
             "delay_jitter_ms": _read(delay and delay[2], parse_time_ms),
             "loss_pct": _read_loss(options) if match["name"] == "netem" else None,
+            "loss_model": _find_loss_model(options) if match["name"] == "netem" else None,
             "limit_packets_count": int(limit[1]) if limit and len(limit[1]) < 18 else None,
             "limit_bytes": None if has_child else _read_limit_bytes(options),
             "rate_bps": _read(rate[1] if (rate := RATE.search(options)) else None, parse_rate_bps),
@@ -119,6 +122,12 @@ def _read_loss(options: str) -> float | None:
     if match := LOSS.search(options):
         return min(_find_declared(float(match[1])), 100.0)
     return None if "loss" in options else 0.0
+
+
+def _find_loss_model(options: str) -> str | None:
+    """Return what makes losses depend on each other: `gemodel`, `state` or a correlation; None where nothing does."""
+    match = LOSS_MODEL.search(options)
+    return match and (match[1] or match[2])
 
 
 def _find_declared(printed_pct: float) -> float:

@@ -9,7 +9,7 @@ import polars as pl
 from ccreport.figures.kit.theme import style_of
 from ccreport.report.markup.blocks import close_fold, open_fold, render_callout
 from ccreport.report.markup.escape import escape_text
-from ccreport.summarise.database import name_algorithms
+from ccreport.summarise.algorithm_names import name_algorithms
 
 SENTENCE_END: Final = re.compile(r"(?<=[.!?])\s+(?=[A-Z])")
 SENTENCES_SHOWN: Final = 3

@@ -7,7 +7,7 @@ from typing import Any, Final
 
 import polars as pl
 
-from ccreport.summarise.database import name_algorithms
+from ccreport.summarise.algorithm_names import name_algorithms
 
 # WHERE cc IN ('bbr', 'bbr1')
 QUOTED: Final = re.compile(r"'(\w+)'")

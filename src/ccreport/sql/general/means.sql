@@ -17,8 +17,8 @@ unequal AS (
 ),
 conditions AS (
     SELECT
-        labels, host, path_rtt, loss_pct, bottleneck_bps, buffer_bytes, queue_discipline, pacing_bps, background_udp_bps,
-        volume_bytes, parameter_name, parameter_value, flows_count, beside, algorithm, algorithm_rank, rate_basis,
+        labels, host, path_rtt, loss_pct, loss_pattern, bottleneck_bps, buffer_bytes, queue_discipline, pacing_bps,
+        background_udp_bps, volume_bytes, parameter_name, parameter_value, flows_count, beside, algorithm, algorithm_rank, rate_basis,
         condition_id,
         min(rtt_ms) AS rtt_ms,
         min(labels_rank) AS labels_rank,
@@ -53,6 +53,7 @@ SELECT
     host,
     path_rtt,
     loss_pct,
+    loss_pattern,
     bottleneck_bps,
     buffer_bytes,
     queue_discipline,
@@ -82,6 +83,6 @@ SELECT
     list_avg(list_transform(measures, lambda m: m.receiver_pct)) AS cpu_receiver_mean_pct
 FROM cells, LATERAL (SELECT cell_interval(strata) AS bounds, cell_cv_interval(strata) AS cv_bounds)
 ORDER BY
-    labels_rank, labels, host, min(rtt_ms) OVER (PARTITION BY labels, host, path_rtt), path_rtt, loss_pct, bottleneck_bps,
-    buffer_bytes, queue_discipline, pacing_bps, background_udp_bps, volume_bytes, parameter_name,
+    labels_rank, labels, host, min(rtt_ms) OVER (PARTITION BY labels, host, path_rtt), path_rtt, loss_pct, loss_pattern,
+    bottleneck_bps, buffer_bytes, queue_discipline, pacing_bps, background_udp_bps, volume_bytes, parameter_name,
     try_cast(parameter_value AS DOUBLE), parameter_value, flows_count, beside NULLS FIRST, algorithm_rank, algorithm
