@@ -56,6 +56,15 @@ def make_compared(*pairs: list[dict[str, Any]]) -> pl.DataFrame:
     return conform(pl.DataFrame(rows, infer_schema_length=None), "reproduction")
 
 
+def test_the_page_says_which_algorithms_pairs_are_of() -> None:
+    third = make_pair("a", comparison="archive")[0] | {"algorithm": "Reno"}
+    names = [*ALGORITHMS[:2], "Reno"]
+    shown = render_reproduction(make_compared([*make_pair("a", comparison="archive"), third]), TITLES, names)
+    pairs = " and ".join(names[:2])
+    assert f"Pairs are of {pairs}, the first two algorithms that the evaluation lists; cells of Reno are" in shown
+    assert "Pairs are of" not in render_reproduction(make_compared(make_pair("a")), TITLES, ALGORITHMS)
+
+
 def test_pairs_are_counted_once_and_suspect_ones_apart() -> None:
     compared = make_compared(
         make_pair("a"),

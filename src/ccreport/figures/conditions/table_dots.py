@@ -1,6 +1,6 @@
 """Cells of a published table as dots with their 95 % intervals: one row per condition, a mark per algorithm."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
@@ -19,7 +19,7 @@ from ccreport.figures.kit.value_axis import fit_value_axis
 from ccreport.figures.select.declaration import FigureDeclaration, FigureError, refuse_where
 from ccreport.figures.select.queries import MissingFigure, describe_absence
 from ccreport.figures.select.recording_database import Database
-from ccreport.figures.select.table_cells import RATE_COLUMNS, RETRANSMIT_COLUMNS, choose_keys
+from ccreport.figures.select.table_cells import RATE_COLUMNS, RETRANSMIT_COLUMNS, choose_keys, find_unlike
 from ccreport.figures.wording.conditions import INTERVAL, describe_value, fold_sentences, write_sentences
 from ccreport.figures.wording.runs import RATE_UNITS, choose_rate_unit, format_significant
 from ccreport.summarise.database import quote_name
@@ -73,6 +73,8 @@ def build_table_dots(declaration: FigureDeclaration, database: Database) -> Figu
     rows = known.select(keys).unique(maintain_order=True).with_row_index("row")
     placed = known.join(rows, on=keys, how="left", nulls_equal=True, maintain_order="left")
     names = {row["row"]: _name_row(keys, row) for row in rows.rows(named=True)}
+    unlike = find_unlike(database, declaration.table, keys)
+    is_unlike = set(rows.join(unlike, on=keys, how="semi", nulls_equal=True)["row"])
     data = placed.select(*keys, "algorithm", "runs_count", mean, low, high)
     drawn = [(pl.col(column) / measure.size).alias(end) for column, end in zip(measure.columns, ENDS, strict=True)]
     names_drawn = {algorithm: style.name for algorithm, style in styles.items()}
@@ -80,7 +82,7 @@ def build_table_dots(declaration: FigureDeclaration, database: Database) -> Figu
     return Figure(
         _draw(declaration, scaled, names, measure, list(styles.values())),
         data,
-        _write_caption(scaled, names, measure),
+        _write_caption(scaled, names, measure, is_unlike),
         _write_alternative(scaled, names, measure),
     )
 
@@ -176,12 +178,12 @@ def _lay_axis(cells: pl.DataFrame, measure: Measure) -> tuple[pl.DataFrame, alt.
     return cells.with_columns(pl.col(ENDS).clip(rates.least)), rates.scale, axis
 
 
-def _write_caption(cells: pl.DataFrame, names: dict[int, str], measure: Measure) -> str:
+def _write_caption(cells: pl.DataFrame, names: dict[int, str], measure: Measure, unlike: Collection[int]) -> str:
     less = cells.filter(pl.col("mean").is_between(0, 10.0**LEAST_POWER, closed="none")).height if measure.is_log else 0
     return fold_sentences(
         [
             f"{measure.name} of {len(names)} conditions, a mark for each algorithm",
-            *_describe_largest_gap(cells, names, measure),
+            *_describe_largest_gap(cells.filter(~pl.col("row").is_in(list(unlike))), names, measure),
             f"bars: {INTERVAL}",
             "A mark without a bar rests on fewer than three runs",
             *([f"{_count_marks(less)} of less than {10.0**LEAST_POWER:g} %"] if less else []),

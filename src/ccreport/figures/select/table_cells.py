@@ -1,6 +1,6 @@
 """Cells of published tables that a figure draws: which columns name its rows, and which tables can be drawn at all."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 import polars as pl
@@ -9,7 +9,9 @@ from ccreport.core.evaluation import MEANS
 from ccreport.core.schema_problems import guess
 from ccreport.core.tables import load_schema
 from ccreport.figures.select.condition_cells import list_varying
-from ccreport.summarise.questions import list_pooled
+from ccreport.figures.select.recording_database import Database
+from ccreport.summarise.database import quote_name
+from ccreport.summarise.questions import STRATUM, list_pooled
 
 # What the marks of a row differ in.
 SERIES: Final = "algorithm"
@@ -29,6 +31,22 @@ def find_table_fault(table: str, tables: Mapping[str, Mapping[str, Any]]) -> str
     if table == MEANS and SERIES in list_pooled(tables[table]):
         return f"the table `{table}` pools the algorithms; name `{SERIES}` in its `columns`"
     return None
+
+
+def find_unlike(database: Database, table: str, keys: Sequence[str]) -> pl.DataFrame:
+    """Return the rows of a table, by `keys`, of which one algorithm has runs under conditions that another lacks."""
+    named = ", ".join(map(quote_name, keys))
+    # The conditions themselves: in the runs of `means` those that are pooled are null.
+    query = f"""
+        WITH measured AS (
+            SELECT {named}, algorithm, list_sort(list(DISTINCT stratum)) AS strata
+            FROM {quote_name(f"{table}_runs")}
+            JOIN (SELECT DISTINCT run_id, {STRATUM} AS stratum FROM all_algorithm_runs) USING (run_id)
+            GROUP BY ALL
+        )
+        SELECT {named} FROM measured GROUP BY ALL HAVING count(DISTINCT strata) > 1
+    """  # noqa: S608
+    return database.ask(query)
 
 
 def _has_means(table: str) -> bool:

@@ -22,6 +22,8 @@ from ccreport.summarise.grids.grid import format_size
 
 # More of them are counted and not named.
 NAMED_AT_MOST: Final = 3
+# What runs of a mean can differ in and is not said by panels, lines or the axis.
+POOLED: Final = ("host", "nic_bps", "pacing_bps", "parameter_name", "parameter_value")
 INTERVAL: Final = "95 % interval (Student’s t, from the spread of runs within conditions)"
 
 
@@ -198,9 +200,12 @@ def _describe_lines(facts: ConditionFacts, panel: Any, lines: pl.DataFrame) -> s
 
 
 def _describe_largest_gap(facts: ConditionFacts) -> list[str]:
-    """Compare the algorithms where all other keys are the same."""
+    """Compare the algorithms where all other keys are the same, and each ran under all conditions of the others."""
     keys = [key for key in facts.keys if key != "cc"]
-    pairs = facts.cells.group_by(keys, maintain_order=True).agg(
+    conditions = pl.struct(POOLED).unique().sort().alias("conditions")
+    unlike = facts.runs.group_by(*keys, "cc").agg(conditions).group_by(keys).agg(pl.col("conditions").n_unique())
+    cells = facts.cells.join(unlike.filter(pl.col("conditions") > 1), on=keys, how="anti", nulls_equal=True)
+    pairs = cells.group_by(keys, maintain_order=True).agg(
         count=pl.len(),
         high=pl.col("mean").max(),
         low=pl.col("mean").min(),

@@ -11,6 +11,7 @@ from ccreport.compare.pairs import SUSPECT, explain_pair
 from ccreport.compare.reproduction import COMPARED, MISSING
 from ccreport.compare.verdicts import NOT_REPRODUCED, REPRODUCED, UNDECIDED
 from ccreport.core.text import make_label
+from ccreport.figures.wording.runs import join_names
 from ccreport.report.fragments.failed_pairs import name_table, render_failed_pairs
 from ccreport.report.fragments.plain_numbers import show_deviation, show_ratio
 from ccreport.report.fragments.published_beside import (
@@ -105,7 +106,7 @@ def render_reproduction(
             if comparison == "paper":
                 parts.append("The evaluation names no published values to compare with.\n")
             continue
-        summary = _summarise(own, doubts if comparison == "paper" else {})
+        summary = f"{_summarise(own, doubts if comparison == 'paper' else {})}{_name_pairs(own, algorithms)}"
         elsewhere = "" if has_cells else " The supplement has all cells."
         parts.append(f"## {heading} {{#{comparison}}}\n\n{summary}{elsewhere}\n")
         # On paper the summary, a few pages before, has it.
@@ -145,6 +146,15 @@ def _summarise(own: pl.DataFrame, doubts: Mapping[str, str]) -> str:
         suspect = own.filter(pl.col("cell_state") == SUSPECT)["table_name"].unique(maintain_order=True)
         sentences += [escape_text(doubts[table]) for table in suspect if doubts.get(table)]
     return " ".join(sentences)
+
+
+def _name_pairs(own: pl.DataFrame, algorithms: list[str]) -> str:
+    """Return which two algorithms pairs are of, where cells of others are compared, too."""
+    compared, others = algorithms[:2], sorted({*own["algorithm"].drop_nulls()} - {*algorithms[:2]})
+    if not others or len(compared) < 2:
+        return ""
+    pair, rest = (join_names([*map(escape_text, names)]) for names in (compared, others))
+    return f" Pairs are of {pair}, the first two algorithms that the evaluation lists; cells of {rest} are compared singly."
 
 
 def _render_summary(own: pl.DataFrame, titles: Mapping[str, str]) -> str:
