@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any, Final, Literal, NoReturn, get_origin
 
 from ccreport.archive.harness_layout import find_root
-from ccreport.core.errors import NO_ROOM, InputError
+from ccreport.core.errors import InputError, explain_unwritten
 from ccreport.core.schema_problems import guess, guess_near
 from ccreport.workflow_fixes.orphans import end_with_build
 
@@ -290,9 +290,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0 if inspect.signature(command).return_annotation is None else 128 + signal.SIGPIPE
     except OSError as error:
-        if error.errno not in NO_ROOM:
+        if (told := explain_unwritten(error, options)) is None:
             raise
-        print(f"ccreport: {error}: make room there and give the same command again", file=sys.stderr)
+        print(f"ccreport: {told}", file=sys.stderr)
         return 1
 
 

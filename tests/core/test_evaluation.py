@@ -118,3 +118,39 @@ def test_a_phrase_in_place_of_its_word_is_answered_with_the_word(tmp_path: Path)
         path.write_text(text.replace("word: similar", f"word: {written}", 1), encoding="utf-8")
         with pytest.raises(DeclarationError, match=re.escape(f"checks: no word `{written}`; {hint}")):
             load_evaluation(path)
+
+
+def test_a_figure_calls_the_only_member_of_a_group_by_its_name(tmp_path: Path) -> None:
+    declared = load_yaml(ROOT / "evaluations/generic.yaml") | {
+        "algorithms": {
+            "Old": {"members": ["bbr"]},
+            "New": {"members": ["bbr2", "bbr3"]},
+            "Loss": {"members": ["cubic"]},
+        }
+    }
+    path = tmp_path / "own.yaml"
+    write_yaml(path, declared)
+    assert load_evaluation(path)["algorithm_names"] == {"bbr": "Old", "cubic": "Loss"}
+    write_yaml(path, declared | {"algorithm_names": {"bbr": "Oldest"}})
+    assert load_evaluation(path)["algorithm_names"] == {"bbr": "Oldest", "cubic": "Loss"}
+
+
+@pytest.mark.parametrize(
+    ("second", "said"),
+    [(["bbr2"], "bbr2 is in two groups: BBRv2 and BBRv1; delete"), (["bbr", "bbr"], "bbr is twice in BBRv1; delete")],
+)
+def test_an_algorithm_is_of_one_group(second: list[str], said: str, tmp_path: Path) -> None:
+    groups = {"BBRv2": {"members": ["bbr2"]}, "BBRv1": {"members": second}}
+    path = tmp_path / "own.yaml"
+    write_yaml(path, load_yaml(ROOT / "evaluations/generic.yaml") | {"algorithms": groups})
+    with pytest.raises(DeclarationError, match=rf"own\.yaml:\d+: algorithms: {said}"):
+        load_evaluation(path)
+
+
+def test_a_file_that_is_empty_or_has_nearly_the_name_is_told(tmp_path: Path) -> None:
+    path = tmp_path / "second.yaml"
+    path.touch()
+    with pytest.raises(DeclarationError, match=r"second\.yaml is empty$"):
+        load_evaluation(path)
+    with pytest.raises(DeclarationError, match=r"seconds\.yaml does not exist; did you mean `.*second\.yaml`\?$"):
+        resolve_evaluation(str(tmp_path / "seconds.yaml"))

@@ -8,9 +8,9 @@ import polars as pl
 import pytest
 
 from ccreport.figures.conditions.table_dots import RETRANSMITS as MEASURE
-from ccreport.figures.conditions.table_dots import _describe_largest_gap, build_table_dots
+from ccreport.figures.conditions.table_dots import _describe_largest_gap, _explain_bare, build_table_dots
 from ccreport.figures.kit.theme import style_of
-from ccreport.figures.select.declaration import FigureDeclaration, FigureError
+from ccreport.figures.select.declaration import FigureDeclaration, FigureError, declare_figure
 from ccreport.figures.select.queries import MissingFigure
 from ccreport.figures.select.recording_database import Database
 from ccreport.figures.select.table_cells import find_table_fault
@@ -104,7 +104,7 @@ def test_a_caption_says_where_two_algorithms_are_farthest_apart() -> None:
 def test_a_table_that_is_missing_or_empty_says_so(database: Path) -> None:
     with Database(database) as opened:
         with pytest.raises(FigureError, match="needs `table`"):
-            build_table_dots(declare(table=""), opened)
+            declare_figure("f", {"kind": "table_dots", "title": "Dots", "overlapped": True, "where": "TRUE"})
         with pytest.raises(FigureError, match="lacks its `table`"):
             build_table_dots(declare(table="others"), opened)
         with pytest.raises(FigureError, match="refuses its `where`"):
@@ -144,6 +144,12 @@ def test_each_row_of_means_is_a_line_of_its_own(tmp_path: Path, is_unlike: bool)
     assert figure.data.select("loss_pct", "flows_count").is_duplicated().sum() == 6
     assert figure.data.select("loss_pct", "flows_count", "algorithm").is_duplicated().sum() == 0
     assert "No loss: BBRv2 9.00, CUBIC 8.00 Gbit/s. 0.01 % loss: BBRv2 9.00, CUBIC 3.00" in fewer.alternative
+
+
+def test_a_mark_without_a_bar_has_its_reason() -> None:
+    cells = pl.DataFrame({"mean": [1.0, 0.0], "low": [None, None], "runs_count": [2, 5]})
+    assert _explain_bare(cells) == "A mark without a bar rests on fewer than three runs"
+    assert "`condition`" in _explain_bare(cells.with_columns(runs_count=5))
 
 
 def test_means_that_pool_the_algorithms_cannot_be_drawn() -> None:

@@ -1,4 +1,7 @@
-from ccreport.figures.kit.untitled import drop_title
+import altair as alt
+import pytest
+
+from ccreport.figures.kit.untitled import drop_empty_title, drop_title
 
 PANEL = '<g class="mark-text role-title-text"><text transform="translate(0,10)" font-size="13px">RTT 10 ms</text></g>'
 SUBTITLE = '<g class="mark-text role-title-subtitle"><text transform="translate(0,31)">CUBIC</text></g>'
@@ -21,3 +24,18 @@ def test_a_title_of_two_lines_takes_two_away() -> None:
 
 def test_a_drawing_without_a_title_stays() -> None:
     assert drop_title('<svg width="9" height="6"/>') == '<svg width="9" height="6"/>'
+
+
+@pytest.mark.parametrize(
+    ("title", "lines"),
+    [
+        ([""], None),
+        (["", "CUBIC"], ["CUBIC"]),
+        (alt.TitleParams([""], subtitle=["Mean goodput"]), ["Mean goodput"]),
+        (alt.TitleParams("", offset=12), None),
+    ],
+)
+def test_an_empty_title_leaves_no_band(title: list[str] | alt.TitleParams, lines: list[str] | None) -> None:
+    chart = alt.Chart(title=title)
+    drop_empty_title(chart)
+    assert (chart.title is alt.Undefined) if lines is None else (chart.title.text == lines)

@@ -16,6 +16,7 @@ from ccreport.core.evaluation import load_evaluation
 from ccreport.core.tables import conform
 from ccreport.report.fragments.first_page.mean_findings import describe_means
 from ccreport.summarise.database import connect
+from ccreport.summarise.grids.pooled_settings import describe_pooled, explain_missing_intervals
 
 GENERIC = ROOT / "evaluations/generic.yaml"
 
@@ -255,3 +256,22 @@ def test_a_list_in_place_of_a_named_group_is_refused(tmp_path: Path, group: str)
 def test_no_runs_make_no_rows(tmp_path: Path) -> None:
     table, _ = summarise("means", build_database(tmp_path, {}, GENERIC), GENERIC)
     assert table.is_empty()
+
+
+def test_a_note_names_what_differs_within_rows(tmp_path: Path) -> None:
+    runs = gather(
+        run(1, {"cubic": 9.0}, pacing_bps=1e8, nic_bps=1e10), run(2, {"bbr": 9.0}, pacing_bps=9.9e9, nic_bps=1e10),
+        run(3, {"bbr": 9.0}, nic_bps=1e10),
+    )  # fmt: skip
+    for rows, said in ((["loss_pct"], "(Pacing: 100 Mbit/s, 9.9 Gbit/s, none)"), (["loss_pct", "pacing_bps"], "")):
+        database = build_database(tmp_path, runs, declare(tmp_path, rows=rows, columns=["algorithm"]))
+        with connect(database) as connection:
+            told = describe_pooled(connection, {"rows": rows, "columns": ["algorithm"]})
+        assert said in told
+        assert bool(said) == bool(told)
+
+
+def test_a_note_says_why_means_have_no_interval() -> None:
+    means = pl.DataFrame({"runs_count": [5, 2], "rate_mean_bps": [9.0, 9.0], "rate_low_bps": [None, None]})
+    assert "`condition`" in explain_missing_intervals(means)
+    assert explain_missing_intervals(means.with_columns(runs_count=2)) == ""

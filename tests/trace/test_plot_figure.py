@@ -140,6 +140,33 @@ def test_runs_that_a_name_could_be_are_a_line_each(database: Path, tmp_path: Pat
     assert names[:2] == ["  experiment-bbr/1", "  experiment-bbr/2"]
 
 
+def test_a_run_of_another_condition_takes_its_condition_along(
+    database: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    evaluation = declare(tmp_path, overlapped=False, where="mode = 'cubic'")
+    with pytest.raises(FigureError, match=r"experiment-bbr/2 does not meet the figure's `where`; give the full name: "):
+        plot_figure("f", evaluation, tmp_path / "drawn", database, ["run=bbr/2"])
+    plot_figure("f", evaluation, tmp_path / "drawn", database, ["run=experiment-bbr/2", "title=One"])
+    assert "the run does not meet the figure's `where`; its condition takes" in capsys.readouterr().err
+    assert "bbr/2 (iteration 2), chosen by name from" in (tmp_path / "drawn/caption.txt").read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize(
+    ("place", "said"),
+    [
+        ("x.pdf", "--output names a folder, which gets all of .csv, .json, .png, .svg, .txt: x"),
+        ("file/x", "--output: {}/file/x cannot be written: not a directory"),
+    ],
+)
+def test_a_place_where_no_folder_can_be_is_one_line(
+    place: str, said: str, database: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "file").touch()
+    figure = ["--figure", "f", "--evaluation", str(declare(tmp_path)), "--database", str(database)]
+    assert main(["plot_figure", *figure, "--output", str(tmp_path / place)]) == 1
+    assert capsys.readouterr().err == f"ccreport: {said.format(tmp_path)}\n"
+
+
 @pytest.mark.parametrize(
     ("changes", "is_told"),
     [

@@ -32,6 +32,19 @@ def test_a_setting_says_what_to_type(typed: str, said: str) -> None:
     assert found.startswith(f"--config: {said}")
 
 
+@pytest.mark.parametrize(
+    ("typed", "said"),
+    [
+        ("pathvars={results: before logs: x}", "a brace that is not closed, or no comma between two keys"),
+        ("pathvars={results: before}{", "a bracket or brace too many, or a text behind one, which needs quotes"),
+        ("report={renderer: quarto", "a brace that is not closed"),
+        ("sections=[mininet-bbr2", "a bracket that is not closed"),
+    ],
+)
+def test_a_group_or_list_that_is_no_yaml_says_why(typed: str, said: str) -> None:
+    assert str(find_mistyped(["--config", typed])).startswith(f"--config: `{typed}` is not YAML: {said}")
+
+
 def test_a_file_that_is_missing_is_named_with_the_one_meant(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     Path("mine.yaml").touch()

@@ -27,6 +27,7 @@ from ccreport.core.schema_problems import (
     BOOLEANS,
     NOTHING,
     Place,
+    Problem,
     find_problem,
     format_place,
     guess,
@@ -162,11 +163,19 @@ def check_config(config: dict[str, Any], sources: Sources) -> None:
     _read_words(config, sources.given, schema)
     _read_texts(config, schema, sources)
     if problem := find_problem(config, schema):
-        raise sources.blame(problem.culprit, str(problem))
+        raise sources.blame(problem.culprit, _find_place_of_key(problem, schema) or str(problem))
     fill_defaults(config, schema)
     for place, text in _list_unknown(config, sources):
         keys = tuple(part for part in place if isinstance(part, str))
         raise sources.blame(place, f"{format_place(keys)}: {text}")
+
+
+def _find_place_of_key(problem: Problem, schema: Mapping[str, Any]) -> str | None:
+    """Return that a key belongs in the evaluation, where it is one of those and not of the configuration."""
+    key = problem.culprit[0] if problem.culprit else None
+    if key in schema["properties"] or key not in load_yaml(SCHEMAS / "evaluation.schema.yaml")["properties"]:
+        return None
+    return f"`{key}` is not a key of the configuration; it belongs in the file of the evaluation"
 
 
 def _list_unknown(config: Mapping[str, Any], sources: Sources) -> Iterator[tuple[Place, str]]:

@@ -24,6 +24,7 @@ OPENED: Final = {
     "while scanning a quoted scalar": "a quote that is not closed",
 }
 PLAIN: Final = {
+    "did not find expected <document start>": "a bracket or brace too many, or a text behind one, which needs quotes",
     "found unknown escape character": "a backslash in double quotes; write the text in single quotes",
     "mapping values are not allowed in this context": (
         "indented deeper than the line above, or a colon within a text, which then needs quotes"
@@ -53,6 +54,8 @@ def load_declared(path: Path, kind: str) -> dict[str, Any]:
     """
     schema = load_yaml(SCHEMAS / f"{kind}.schema.yaml")
     declared: dict[str, Any] = read_declared(path)
+    if declared is None:
+        raise DeclarationError(f"{show_path(path)} is empty")
     if problem := find_problem(declared, schema):
         raise blame(path, DeclarationError(str(problem), problem.culprit))
     fill_defaults(declared, schema)

@@ -65,7 +65,7 @@ def resolve_evaluation(name: str, folder: Path = EVALUATIONS) -> Path:
         return path
     shipped = list_evaluations(folder)
     if is_path:
-        raise DeclarationError(f"{name} does not exist{guess(path.stem, shipped)}")
+        raise DeclarationError(f"{name} does not exist{guess_path(path) or guess(path.stem, shipped)}")
     raise DeclarationError(f"no evaluation is called `{name}`{guess(name, shipped)}")
 
 
@@ -92,15 +92,19 @@ def name_rule(command: str, evaluation: str) -> str:
 def load_evaluation(path: Path, *, looks_up: bool = False) -> dict[str, Any]:
     """Return an evaluation with its defaults filled in.
 
-    Bounds that words give are among them. Raise DeclarationError where it breaks its schema, where a claim or a
-    reproduction names a figure or table that it does not declare, and where a claim names a word that has no bounds.
-    With `looks_up` so it does where a query, a column or a file of values does not exist.
+    Bounds that words give are among them, and the only member of a group has the group's name in figures. Raise
+    DeclarationError where it breaks its schema, where a claim or a reproduction names a figure or table that it does
+    not declare, and where a claim names a word that has no bounds. With `looks_up` so it does where a query, a column
+    or a file of values does not exist.
     """
     evaluation = load_declared(path, "evaluation")
     absent = _list_absent(evaluation, path.parent) if looks_up else ()
     # The first alone is said, and what follows may rest on it.
     for place, problem in itertools.chain(absent, _list_unknown(evaluation)):
         raise blame(path, DeclarationError(problem, place))
+    groups = evaluation["algorithms"].items()
+    alone = {facts["members"][0]: group for group, facts in groups if len(facts["members"]) == 1}
+    evaluation["algorithm_names"] = alone | evaluation["algorithm_names"]
     for facts in evaluation["claims"].values():
         facts["checks"] = [check | bound_check(check) for check in facts["checks"]]
     return evaluation
@@ -133,6 +137,13 @@ def _list_absent(evaluation: Mapping[str, Any], folder: Path) -> Iterator[tuple[
 def _list_unknown(evaluation: Mapping[str, Any]) -> Iterator[tuple[Place, str]]:
     """Yield place and words of each name that refers to nothing."""
     tables: dict[str, Any] = evaluation["tables"]
+    held: dict[str, str] = {}
+    for group, facts in evaluation["algorithms"].items():
+        for number, member in enumerate(facts["members"]):
+            if member in held:
+                where = f"in two groups: {held[member]} and {group}" if held[member] != group else f"twice in {group}"
+                yield ("algorithms", group, "members", number), f"algorithms: {member} is {where}; delete one of them"
+            held[member] = group
     edges = evaluation["rtt_bucket_edges_ms"]
     if edges != sorted(set(edges)):
         yield ("rtt_bucket_edges_ms",), f"rtt_bucket_edges_ms: not ascending; write {sorted(set(edges))}"

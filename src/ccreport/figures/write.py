@@ -22,7 +22,7 @@ from ccreport.figures.kit.dark_colours import add_dark_colours
 from ccreport.figures.kit.fast_altair import compose_by_reference
 from ccreport.figures.kit.figure import Figure
 from ccreport.figures.kit.text_lengths import pin_lengths
-from ccreport.figures.kit.untitled import drop_title
+from ccreport.figures.kit.untitled import drop_empty_title, drop_title
 from ccreport.figures.select.cache import digest_code, name_copy, prune_copies, restore_copy, store_copy
 from ccreport.figures.select.declaration import FigureDeclaration, FigureError, read_declarations
 from ccreport.figures.select.queries import MissingFigure
@@ -121,6 +121,8 @@ def draw_declaration(declaration: FigureDeclaration, database: Database, output:
     with compose_by_reference(), theme.call_algorithms(declaration.names):
         drawn_figure = BUILDERS[declaration.kind](declaration, database)
         _clear(output)
+        if not declaration.title.strip():
+            drop_empty_title(drawn_figure.chart)
         write_files(drawn_figure, output)
 
 
@@ -132,17 +134,19 @@ def _clear(output: Path) -> None:
 
 def write_files(figure: Figure, output: Path) -> None:
     """Write what a report includes of a figure, but for missing.txt, into a folder that exists."""
+    # Without one, the title of a panel would be taken for it.
+    drop = drop_title if getattr(figure.chart, "title", alt.Undefined) is not alt.Undefined else str
     specification = figure.chart.to_json(indent=None, separators=(",", ":"), validate=False)
     svg = number_anew(vl_convert.vegalite_to_svg(specification, vl_version=VEGA_LITE_VERSION))
     (output / "figure.vl.json").write_text(specification + "\n", encoding="utf-8")
     drawing = add_dark_colours(pin_lengths(svg)) + "\n"
     (output / "figure.svg").write_text(drawing, encoding="utf-8")
-    (output / UNTITLED).write_text(drop_title(drawing), encoding="utf-8")
+    (output / UNTITLED).write_text(drop(drawing), encoding="utf-8")
     width = write_png(vl_convert.svg_to_png(svg, scale=PNG_SCALE), output / "figure.png") / PNG_SCALE
     # The browser would enlarge a smaller picture, which blurs it.
     scale = max(THUMBNAIL_SCALE, THUMBNAIL_WIDTH / width)
     # The gallery has the title below it.
-    write_png(vl_convert.svg_to_png(drop_title(svg), scale=scale), output / THUMBNAIL, THUMBNAIL_RATIO)
+    write_png(vl_convert.svg_to_png(drop(svg), scale=scale), output / THUMBNAIL, THUMBNAIL_RATIO)
     write_csv(figure.data, output / "figure.csv")
     (output / "caption.txt").write_text(figure.caption + "\n", encoding="utf-8")
     (output / "alt.txt").write_text(figure.alternative + "\n", encoding="utf-8")

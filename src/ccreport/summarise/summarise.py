@@ -9,7 +9,7 @@ import polars as pl
 
 from ccreport.core.atomic_files import replaces_folder
 from ccreport.core.csv_files import write_csv
-from ccreport.core.evaluation import load_evaluation
+from ccreport.core.evaluation import MEANS, load_evaluation
 from ccreport.core.tables import TableError, TableWriter, load_schema
 from ccreport.summarise.compute_table import STATISTICS, compute_table
 from ccreport.summarise.database import QueryError, connect
@@ -29,6 +29,7 @@ from ccreport.summarise.grids.measures import (
     show_labels,
 )
 from ccreport.summarise.grids.pairs import head_measures, is_of_pairs, name_pair
+from ccreport.summarise.grids.pooled_settings import describe_pooled, explain_missing_intervals
 from ccreport.summarise.grids.publication import (
     NOTHING_SHOWN,
     head_columns,
@@ -84,6 +85,8 @@ def summarise_table(connection: duckdb.DuckDBPyConnection, table: str, declared:
     if (questions := ask_table(connection, table)) is not None:
         bold = find_bold(connection, table, declared, summary, judge_questions(questions))
     grid = lay_out_table(summary, table, declared, count_runs(connection, table, "is_cpu_bound"), bold)
+    if table == MEANS:
+        grid.notes.extend(filter(None, (describe_pooled(connection, declared), explain_missing_intervals(summary))))
     with include_suspects(connection):
         if suspects_count := count_runs(connection, table, "is_suspect"):
             whole, with_suspects = (

@@ -4,6 +4,7 @@ import contextlib
 import re
 import sys
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final
 
@@ -13,6 +14,7 @@ from ccreport.core.declarations import SCHEMAS, load_yaml
 from ccreport.core.declared_files import blame, parse_declared, show_path
 from ccreport.core.errors import InputError
 from ccreport.core.evaluation import load_evaluation, resolve_evaluation
+from ccreport.core.identifiers import match_runs
 from ccreport.core.schema_problems import find_problem
 from ccreport.core.text import display_name
 from ccreport.figures.exhibits import find_number, list_exhibits
@@ -29,11 +31,14 @@ from ccreport.figures.select.queries import MissingFigure, UnknownRunError
 from ccreport.figures.select.recording_database import Database
 from ccreport.figures.wording.runs import join_names
 from ccreport.figures.write import FILES, draw_declaration
+from ccreport.summarise.database import quote_text
 from ccreport.summarise.open_results import open_results
 from ccreport.trace.absent_values import describe_absent_values
 from ccreport.trace.find_table import DATABASE, find_databases, find_results
 
 SUFFIXES: Final = {Path(name).suffix for name in FILES}
+# Files of pictures that people ask for, and others.
+OTHER_SUFFIXES: Final = {".eps", ".htm", ".html", ".jpeg", ".jpg", ".pdf"}
 # What a figure of a single run does not have.
 ALONE: Final[dict[str, Any]] = {"panels": (), "panels_by": ()}
 
@@ -61,7 +66,7 @@ def plot_figure(
         # That of the configured evaluation comes first; where there is none, opening it says so.
         with contextlib.suppress(InputError):
             database = own if own.is_file() else find_databases(database)[0]
-    if output.suffix in SUFFIXES and not output.is_dir():
+    if output.suffix.lower() in SUFFIXES | OTHER_SUFFIXES and not output.is_dir():
         raise InputError(f"--output names a folder, which gets all of {', '.join(sorted(SUFFIXES))}: {output.stem}")
     if output.exists() and not output.is_dir():
         raise InputError(f"{output} is a file; --output names a folder")
@@ -79,6 +84,8 @@ def plot_figure(
         declaration = read_declaration(file, name, changes)
         place, folder = database.absolute(), output.absolute()
         with open_results(database) as connection, Database(place) as opened:
+            if declaration.run is not None and "run" in changes and "where" not in changes:
+                declaration = _follow_run(declaration, connection)
             _check_labels(declaration, connection, whole["labels"], file)
             try:
                 draw_declaration(declaration, opened, folder)
@@ -102,6 +109,29 @@ def _say_what_is_left_out(declared: Mapping[str, Any], changes: Mapping[str, Any
         kept = "; the figure has only its own `where`" if "panels" in left_out else ""
         told = f"{changes['kind']} does not take {join_names(left_out)}, left out{kept}"
         print(f"ccreport: {display_name(told)}", file=sys.stderr)
+
+
+def _follow_run(declaration: FigureDeclaration, connection: duckdb.DuckDBPyConnection) -> FigureDeclaration:
+    """Return a figure with the condition of the run that it is to draw in place of one that this run does not meet.
+
+    A run that is not given by its full name, or that there is not, is left to those who draw.
+    """
+    one = "SELECT mode FROM labelled_runs WHERE run_id = ?"
+    run = connection.execute(one, [declaration.run]).fetchone()
+    try:
+        # A condition ends before the line does: it may close with a comment.
+        is_met = connection.execute(f"{one} AND (\n{declaration.where}\n)", [declaration.run]).fetchone()
+    except duckdb.Error:
+        return declaration
+    if run is None or is_met:
+        return declaration
+    name = quote_text(str(declaration.run))
+    of_run = f"condition_id = (SELECT condition_id FROM labelled_runs WHERE run_id = {name})"  # noqa: S608
+    is_overlapped = run == ("both",) if declaration.kind in KINDS_OF_KEY["overlapped"] else declaration.overlapped
+    print(
+        "ccreport: the run does not meet the figure's `where`; its condition takes the place of that", file=sys.stderr
+    )
+    return replace(declaration, where=of_run, overlapped=is_overlapped)
 
 
 def _check_labels(
@@ -162,5 +192,18 @@ def _explain(
     told = str(missing)
     if isinstance(missing, UnknownRunError):
         told = "\n  ".join([f"{missing.told}:", *missing.names])
+        if " is none " in missing.told and (others := _find_runs(declaration, connection)):
+            told += f"\n  {others}"
     lines = [*f"figure {declaration.name!r}: {told}".splitlines(), *whole, *absent]
     return FigureError("\n".join(map(display_name, lines)), ("figures", declaration.name, "where"))
+
+
+def _find_runs(declaration: FigureDeclaration, connection: duckdb.DuckDBPyConnection) -> str | None:
+    """Return which runs the part of a name means that none of those has that match; None where it means none."""
+    known = sorted(run for (run,) in connection.execute("SELECT run_id FROM labelled_runs").fetchall())
+    found = match_runs(str(declaration.run), known)
+    if not found:
+        return None
+    which = found[0] if len(found) == 1 else f"{len(found):,} runs, such as {found[0]},"
+    does = "does" if len(found) == 1 else "do"
+    return f"{which} {does} not meet the figure's `where`; give the full name: --change run={found[0]}"

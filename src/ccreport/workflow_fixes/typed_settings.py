@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Final
 
 from ccreport.core.configuration import PATHVARS, Sources, check_pathvars
-from ccreport.core.declared_files import DeclarationError
+from ccreport.core.declared_files import DeclarationError, parse_declared
 from ccreport.core.schema_problems import guess_path
 
 TARGET_FIRST: Final = "; a target comes before this option"
@@ -54,8 +54,21 @@ def find_mistyped(arguments: Sequence[str]) -> str | None:
             if not READ.match(entry):
                 return f"--config: {_explain_entry(entry, ' '.join(values[max(number - 1, 0) : number + 3]))}"
             key, _, given = entry.partition("=")
+            # Without quotes it goes on in the next word, of which more can be said.
+            is_whole = all(READ.match(word) for word in values[number + 1 : number + 2])
+            if is_whole and given.lstrip()[:1] in ("{", "[") and (fault := _find_fault(given)):
+                return f"--config: `{entry}` is not YAML: {fault}"
             if key == PATHVARS and not given.lstrip().startswith("{"):
                 return f"--config: `{entry}` is not a group of keys; write 'pathvars={{results: {given}}}'"
+    return None
+
+
+def _find_fault(given: str) -> str | None:
+    """Return why a group or list of the command line is not YAML, None where it is."""
+    try:
+        parse_declared(given, "")
+    except DeclarationError as error:
+        return str(error).partition("not YAML: ")[2] or str(error)
     return None
 
 

@@ -31,6 +31,8 @@ DODGE_PX: Final = 5.0
 LABEL_MOST_PX: Final = 300
 # Ratios of less than 0.001 % are drawn as that.
 LEAST_POWER: Final = -3
+# Of an interval.
+RUNS_AT_LEAST: Final = 3
 
 
 ENDS: Final = ("mean", "low", "high")
@@ -78,7 +80,7 @@ def build_table_dots(declaration: FigureDeclaration, database: Database) -> Figu
     data = placed.select(*keys, "algorithm", "runs_count", mean, low, high)
     drawn = [(pl.col(column) / measure.size).alias(end) for column, end in zip(measure.columns, ENDS, strict=True)]
     names_drawn = {algorithm: style.name for algorithm, style in styles.items()}
-    scaled = placed.select("row", pl.col("algorithm").replace(names_drawn), *drawn)
+    scaled = placed.select("row", "runs_count", pl.col("algorithm").replace(names_drawn), *drawn)
     return Figure(
         _draw(declaration, scaled, names, measure, list(styles.values())),
         data,
@@ -101,8 +103,6 @@ def _style_algorithms(cells: pl.DataFrame, database: Database) -> dict[str, them
 
 
 def _read_cells(declaration: FigureDeclaration, database: Database) -> pl.DataFrame:
-    if not declaration.table:
-        raise FigureError(f"figure {declaration.name!r}: this kind needs `table`, a published table")
     try:
         cells = database.ask(f"FROM {quote_name(declaration.table)} WHERE (\n{declaration.where}\n)")
     except duckdb.CatalogException as error:
@@ -185,11 +185,19 @@ def _write_caption(cells: pl.DataFrame, names: dict[int, str], measure: Measure,
             f"{measure.name} of {len(names)} conditions, a mark for each algorithm",
             *_describe_largest_gap(cells.filter(~pl.col("row").is_in(list(unlike))), names, measure),
             f"bars: {INTERVAL}",
-            "A mark without a bar rests on fewer than three runs",
+            _explain_bare(cells),
             *([f"{_count_marks(less)} of less than {10.0**LEAST_POWER:g} %"] if less else []),
             *(["A mark at 0: no segment was retransmitted"] if measure.is_log and (cells["mean"] == 0).any() else []),
         ]
     )
+
+
+def _explain_bare(cells: pl.DataFrame) -> str:
+    """Return why a mark has no bar."""
+    few = "A mark without a bar rests on fewer than three runs"
+    if cells.filter(pl.col("low").is_null(), pl.col("runs_count") >= RUNS_AT_LEAST, pl.col("mean") > 0).is_empty():
+        return few
+    return f"{few}, or on too few that repeat each other: the evaluation’s `condition` says which do"
 
 
 def _describe_largest_gap(cells: pl.DataFrame, names: dict[int, str], measure: Measure) -> list[str]:

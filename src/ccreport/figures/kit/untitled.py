@@ -1,7 +1,9 @@
 """A drawing without its title, for pages, where a heading above the drawing says it."""
 
 import re
-from typing import Final
+from typing import Any, Final
+
+import altair as alt
 
 # A child's title, as a panel's, comes before the whole drawing's.
 TITLE: Final = '<g class="mark-text role-title-text"'
@@ -10,6 +12,20 @@ SIZE: Final = re.compile(r'height="(?P<height>\d+)" viewBox="0 0 (?P<width>\d+) 
 FONT_SIZE: Final = re.compile(r'font-size="(?P<px>\d+)px"')
 # What the drawing engine adds to the size of a font for a line.
 LEADING_PX: Final = 2
+
+
+def drop_empty_title(chart: Any) -> None:
+    """Leave out an empty title of a chart, in place, which would be a blank band; the lines below it move up."""
+    title = chart.title if isinstance(chart.title, alt.TitleParams) else alt.TitleParams(chart.title)
+    lines = [line for text in (title.text, title.subtitle) for line in _list_lines(text) if line]
+    chart.title = alt.Undefined
+    if lines:
+        chart.title = title.copy()
+        chart.title.text, chart.title.subtitle = lines, alt.Undefined
+
+
+def _list_lines(text: Any) -> list[str]:
+    return [] if text is alt.Undefined else [text] if isinstance(text, str) else list(text)
 
 
 def drop_title(svg: str) -> str:

@@ -28,13 +28,14 @@ RUN_KINDS: Final = PANEL_KINDS | {
     f"{drawn}_over_time"
     for drawn in ("flow_rates", "cwnd", "cpu", "limits", "share", "fairness", "flows", "joins", "stages")
 }
+OF_TABLE: Final = "table_dots"
 # What only some kinds take of a declaration, and which; all take the other keys.
 KINDS_OF_KEY: Final[Mapping[str, frozenset[str]]] = {
     "overlapped": RUN_KINDS | {"flow_spread", "fairness_by_buffer"},
     "until_s": PANEL_KINDS,
     "panels": PANEL_KINDS,
     "panels_by": PANEL_KINDS,
-    "table": frozenset({"table_dots"}),
+    "table": frozenset({OF_TABLE}),
     "rate": RUN_KINDS
     | {"rate_by_rtt", "rate_by_loss", "rate_by_flows", "rate_by_buffer", "rate_by_parameter", "rate_by_version"}
     | {"flow_spread"},
@@ -149,6 +150,9 @@ def declare_figure(figure: str, declared: Mapping[str, Any]) -> FigureDeclaratio
             only = f", only {', '.join(takers)}" if len(takers) <= TAKERS_AT_MOST else ""
             problem = f"the kind {declaration.kind!r} has no `{key}`{only}; delete it{INSTEAD.get(key, '')}"
             raise FigureError(f"figure {figure!r}: {problem}", ("figures", figure, key))
+    if declaration.kind == OF_TABLE and not declaration.table:
+        problem = f"figure {figure!r}: the kind {OF_TABLE!r} needs `table`, a table of the evaluation"
+        raise FigureError(problem, ("figures", figure))
     if declaration.panels and declaration.run:
         raise FigureError(f"figure {figure!r}: `run` belongs to one of its panels")
     if len(declaration.panels) > len(ascii_lowercase):

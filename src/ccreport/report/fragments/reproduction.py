@@ -154,7 +154,8 @@ def _name_pairs(own: pl.DataFrame, algorithms: list[str]) -> str:
     if not others or len(compared) < 2:
         return ""
     pair, rest = (join_names([*map(escape_text, names)]) for names in (compared, others))
-    return f" Pairs are of {pair}, the first two algorithms that the evaluation lists; cells of {rest} are compared singly."
+    first = f"Pairs are of {pair}, the first two algorithms that the evaluation lists"
+    return f" {first}; cells of {rest} are compared singly."
 
 
 def _render_summary(own: pl.DataFrame, titles: Mapping[str, str]) -> str:
