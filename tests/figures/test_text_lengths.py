@@ -6,6 +6,7 @@ from pathlib import Path
 import matplotlib
 import pytest
 
+from ccreport.figures.kit.text import find_band_px
 from ccreport.figures.kit.text_lengths import LETTERS, WIDTHS, measure_text, pin_lengths, unpin_lengths
 
 STYLE = 'text-anchor="end" font-size="10px"'
@@ -58,3 +59,11 @@ def test_each_text_and_each_line_is_pinned() -> None:
     assert f"{unknown}</svg>" in told
     assert f"{pinned('11.1')}>a1</tspan>" in told
     assert unpin_lengths(told) == drawn
+
+
+def test_a_band_s_entry_is_behind_the_longest_text_of_the_legend() -> None:
+    long = "CUBIC, whole test: mean goodput 4.09 Gbit/s, retransmits 0.00093 %"
+    width = measure_text(long, 13, is_bold=False)
+    assert width is not None
+    assert find_band_px(["CUBIC"], has_points=True) == 460
+    assert find_band_px(["CUBIC", long], has_points=True) == pytest.approx(56 + width + 8)

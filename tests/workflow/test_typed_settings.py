@@ -47,11 +47,19 @@ def test_a_group_or_list_that_is_no_yaml_says_why(typed: str, said: str) -> None
 
 def test_a_file_that_is_missing_is_named_with_the_one_meant(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
-    Path("mine.yaml").touch()
+    Path("mine.yaml").write_text("strict: true\n", encoding="utf-8")
     said = "--configfile: mien.yaml does not exist; did you mean `mine.yaml`?"
     assert find_mistyped(["--configfile", "mine.yaml", "mien.yaml"]) == said
     said = "--configfile: report does not exist; a target comes before this option"
     assert find_mistyped(["--configfile", "mine.yaml", "report"]) == said
+
+
+@pytest.mark.parametrize("text", ["", "no keys at all\n"])
+def test_a_file_without_keys_is_named(text: str, tmp_path: Path) -> None:
+    path = tmp_path / "mine.yaml"
+    path.write_text(text, encoding="utf-8")
+    said = f"--configfile: {path}: it has no keys; write `archive: PATH`, one key a line"
+    assert find_mistyped(["--configfile", str(path)]) == said
 
 
 def test_a_file_that_is_no_yaml_is_named_with_its_line(tmp_path: Path) -> None:

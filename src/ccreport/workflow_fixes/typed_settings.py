@@ -11,7 +11,7 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Final
 
-from ccreport.core.configuration import PATHVARS, Sources, check_pathvars
+from ccreport.core.configuration import PATHVARS, Sources, check_file, check_pathvars
 from ccreport.core.declared_files import DeclarationError, parse_declared
 from ccreport.core.schema_problems import guess_path
 
@@ -47,6 +47,7 @@ def find_mistyped(arguments: Sequence[str]) -> str | None:
             if not path.exists():
                 return f"{option}: {path} does not exist{guess_path(path) or TARGET_FIRST}"
             try:
+                check_file(path)
                 check_pathvars(Sources({}, [path]))
             except DeclarationError as error:
                 return f"{option}: {error}"

@@ -1,7 +1,7 @@
 """What surrounds the data of a figure: texts at fixed places, the legend above the plot and the notes below it."""
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from textwrap import wrap
 from typing import Any, Final, Literal
 
@@ -10,12 +10,15 @@ import altair as alt
 from ccreport.figures.kit import theme
 from ccreport.figures.kit.label_placement import Point
 from ccreport.figures.kit.text_colours import find_text_colour
+from ccreport.figures.kit.text_lengths import measure_text
 
 LEGEND_ROW_PX: Final = 21
 LEGEND_LINE_PX: Final = 30
 LEGEND_MARKER_PX: Final = 42
 LEGEND_TEXT_PX: Final = 56
 BAND_LEGEND_PX: Final = 460
+# Between the longest text and the band, at least.
+BAND_GAP_PX: Final = 8.0
 NOTES_BELOW_PX: Final = 31
 LINE_HEIGHT_PX: Final = 17
 # 13 ms · 0.02 %
@@ -72,11 +75,22 @@ def draw_legend_entry(cc: str, entry: str, row: int, rows: int, *, has_points: b
             size=50, strokeWidth=1.5, opacity=0.9, color=style.colour, shape=style.marker
         )
         layers.append(marker.encode(x=at_x(LEGEND_MARKER_PX), y=at_y(y_px)))
-    text_px = LEGEND_TEXT_PX if has_points else LEGEND_MARKER_PX - 2
-    return [*layers, write([entry], (text_px, y_px), align="left")]
+    return [*layers, write([entry], (_legend_text_px(has_points=has_points), y_px), align="left")]
 
 
-def draw_band_entry(lines: Sequence[str], rows: int, opacity: float, *, is_line: bool) -> list[alt.Chart]:
+def _legend_text_px(*, has_points: bool) -> float:
+    return LEGEND_TEXT_PX if has_points else LEGEND_MARKER_PX - 2
+
+
+def find_band_px(entries: Iterable[str], *, has_points: bool) -> float:
+    """Return where the band's entry begins in a legend of these texts: behind the longest, if they are long."""
+    widths = [measure_text(entry, theme.TEXT_PX, is_bold=False) or 0.0 for entry in entries]
+    return max(BAND_LEGEND_PX, _legend_text_px(has_points=has_points) + max(widths, default=0.0) + BAND_GAP_PX)
+
+
+def draw_band_entry(
+    lines: Sequence[str], rows: int, opacity: float, x_px: float = BAND_LEGEND_PX, *, is_line: bool
+) -> list[alt.Chart]:
     """Return what the band means, at the right of the legend's first rows; a band of one iteration is a line."""
     y_px = _legend_row_px(0, rows)
     half_px = 0.8 if is_line else 6.0
@@ -84,15 +98,13 @@ def draw_band_entry(lines: Sequence[str], rows: int, opacity: float, *, is_line:
         alt.Chart(NO_DATA)
         .mark_rect(color=theme.INK, opacity=2 * opacity if is_line else opacity)
         .encode(
-            x=at_x(BAND_LEGEND_PX),
-            x2=to_x(BAND_LEGEND_PX + 24),
+            x=at_x(x_px),
+            x2=to_x(x_px + 24),
             y=at_y(y_px - half_px),
             y2=to_y(y_px + half_px),
         )
     )
-    texts = [
-        write([line], (BAND_LEGEND_PX + 32, _legend_row_px(row, rows)), align="left") for row, line in enumerate(lines)
-    ]
+    texts = [write([line], (x_px + 32, _legend_row_px(row, rows)), align="left") for row, line in enumerate(lines)]
     return [swatch, *texts]
 
 

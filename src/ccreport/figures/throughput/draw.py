@@ -16,7 +16,17 @@ import polars as pl
 from ccreport.figures.kit import keyed_panels, theme
 from ccreport.figures.kit.keyed_panels import TITLE_LIMIT_PX
 from ccreport.figures.kit.label_placement import CHARACTER_PX, Point, place_labels
-from ccreport.figures.kit.text import NO_DATA, at_x, at_y, draw_band_entry, draw_legend_entry, draw_notes, to_x, write
+from ccreport.figures.kit.text import (
+    NO_DATA,
+    at_x,
+    at_y,
+    draw_band_entry,
+    draw_legend_entry,
+    draw_notes,
+    find_band_px,
+    to_x,
+    write,
+)
 from ccreport.figures.kit.ticks import choose_ticks
 from ccreport.figures.run.chart import BAND_OPACITY, TIME_TITLE, scale_of, write_names
 from ccreport.figures.select.throughput_series import find_top
@@ -269,6 +279,7 @@ def _draw_legend(texts: Texts, band: pl.DataFrame, *, has_points: bool) -> list[
         for row, (cc, entry) in enumerate(texts.legend.items())
     ]
     if texts.band is not None:
+        x_px = find_band_px(texts.legend.values(), has_points=has_points)
         lines = [text for text in (texts.band, texts.choice) if text][:rows]
-        entries.append(draw_band_entry(lines, rows, BAND_OPACITY, is_line=_is_flat(band)))
+        entries.append(draw_band_entry(lines, rows, BAND_OPACITY, x_px, is_line=_is_flat(band)))
     return [layer for entry in entries for layer in entry]
