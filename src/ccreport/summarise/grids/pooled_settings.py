@@ -18,7 +18,15 @@ LINE_RATE: Final = "nic_bps"
 RUNS_AT_LEAST: Final = 3
 # More values of a setting are counted.
 NAMED_AT_MOST: Final = 4
-NOTHING: Final = {"pacing_bps": "none", "background_udp_bps": "none", "volume_bytes": "none", "beside": "alone"}
+ABSENT: Final = (
+    "pacing_bps",
+    "background_udp_bps",
+    "volume_bytes",
+    "parameter_name",
+    "parameter_value",
+    "loss_pattern",
+)
+NOTHING: Final = {"beside": "alone", **dict.fromkeys(ABSENT, "none")}
 
 
 def describe_pooled(connection: duckdb.DuckDBPyConnection, declared: Mapping[str, Any]) -> str:
@@ -54,6 +62,9 @@ def explain_missing_intervals(means: pl.DataFrame) -> str:
 
 def _name_values(name: str, mixed: Sequence[Any]) -> str:
     known = sorted({value for value in mixed if value is not None})
+    if name == "path_rtt":
+        # RTT 20 ms before RTT 100 ms.
+        known.sort(key=len)
     if len(known) > NAMED_AT_MOST:
         return f"{len(known)} values"
     names = [format_name(name, value) for value in known]
