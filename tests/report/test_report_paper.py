@@ -267,7 +267,8 @@ def test_the_first_page_has_short_findings_and_the_picture_before_all_else(tmp_p
     parts = (
         "Not theirs. BBR is BBRv2.",
         "Is it 0? Here: It is 0.0 here; There: It is 1.0 there. •",
-        "Is it 2? Here: It is 0.2 here; There: It is 1.2 there. •",
+        "Is it 3? Here: It is 0.3 here; There: It is 1.3 there. •",
+        "Verdict 0: It holds. As 0 says.",
         "Verdict 1: It holds.",
         "Figure 1:",
         "About Short tests. The rest.",
@@ -279,8 +280,8 @@ def test_the_first_page_has_short_findings_and_the_picture_before_all_else(tmp_p
     assert places == sorted(places)
     # The contents are beside the picture, with the numbers of figures alone.
     assert words.count("Contents") == 1
-    assert re.search(r"Figure 2 [. \u2060]+1\b", words)
-    counts = {"Is it 2?": 2, "Is it 3?": 1, "Others?": 1, "Verdict 1:": 2, "Verdict 2:": 1}
+    assert re.search(r"Figure 2 [. \u2060]+2\b", words)
+    counts = {"Is it 3?": 2, "Is it 4?": 1, "Others?": 1, "Verdict 1:": 2, "Verdict 2:": 1}
     assert {said: words.count(said) for said in counts} == counts
 
 
