@@ -562,7 +562,7 @@ def test_the_first_page_names_what_was_left_out_and_why() -> None:
     assert html.unescape(said).splitlines() == [
         # The run that was interrupted and is suspect is counted once.
         "- 4 runs = 0 in the means + 1 CPU-bound + 1 interrupted + 1 without a rate + 1 suspect.",
-        f"- [Why runs are suspect](ledger.qmd#tbl-suspects): {rule} (2). 1 of them is for Table III.",
+        f"- [Why runs are suspect](ledger.qmd#suspects): {rule} (2). 1 of them is for Table III.",
         f"- 3 of 4 attempts (2 failed and 1 interrupted) gave no run ([which](collection.qmd#tries)). {fate}",
     ]
     config = {"include_suspect": True, "include_interrupted": True}

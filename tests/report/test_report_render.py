@@ -8,15 +8,18 @@ from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
 
+import polars as pl
 import pytest
 import yaml
-from archives import write_yaml
+from archives import make_table, write_yaml
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from report_inputs import NASTY, write_inputs, write_site_inputs
 
 from ccreport.__main__ import COMMANDS
 from ccreport.core.declarations import load_yaml
+from ccreport.report.archive_fragments.collection import render_collection
+from ccreport.report.archive_fragments.suspects import render_suspects
 from ccreport.report.fragments.render import render_fragments
 from ccreport.report.markup.blocks import render_callout, render_float, render_table, render_tabs, text, verbatim
 from ccreport.report.markup.escape import escape_text, show_text
@@ -25,6 +28,7 @@ from ccreport.report.site.quarto import HEAD
 from ccreport.report.site.render import render_report
 from ccreport.report.site.sections import SHARED_PAGES
 from ccreport.report.site.without_quarto import render_embedded
+from ccreport.trace.uses import SCHEMA as USES
 
 SOURCES = Path(__file__).parents[2] / "reports"
 # The menus of the navbar and their pages.
@@ -520,6 +524,27 @@ def test_a_percentage_is_on_one_line_and_code_is_as_it_is(tmp_path: Path):
 def test_a_link_to_a_state_of_the_explorer_is_no_link_to_a_label(tmp_path: Path):
     page = render(tmp_path, "[x](index.qmd#run=a&by=flow)")
     assert page.find("a", href="index.html#run=a&by=flow")
+
+
+def test_the_pages_of_an_archive_with_an_interrupted_attempt_and_no_suspect_lead_to_each_other(tmp_path: Path):
+    attempt = {"session": "2026-11-29:08:16", "job": "cubic_p1", "suffix": "h:1:10.0ms", "run_id": "r0"}
+    ends = [attempt | {"line_number": n, "attempt_outcome": end} for n, end in ((1, "interrupted"), (2, "completed"))]
+    attempts, runs = make_table("attempts", ends), make_table("runs", [{"run_id": "r0"}])
+    sessions, calibrations, suspects = (make_table(name, []) for name in ("sessions", "calibrations", "suspects"))
+    fragments = {
+        "collection": render_collection(sessions, calibrations, attempts, runs),
+        "suspects": render_suspects(suspects, runs, attempts, pl.DataFrame(schema=USES)),
+    }
+    project = make_project(tmp_path, "Nothing.", **fragments)
+    for page, fragment in (("collection", "collection"), ("ledger", "suspects")):
+        source = (SOURCES / f"{page}.qmd").read_text(encoding="utf-8")
+        headings = [line for line in source.splitlines() if line.startswith("## ")]
+        body = [f"---\ntitle: {page}\n---", *headings, f"{{{{< include {fragment}.md >}}}}"]
+        (project / f"{page}.qmd").write_text("\n\n".join(body) + "\n", encoding="utf-8")
+    render_embedded(project, tmp_path / "site")
+    rendered = (tmp_path / "site/collection.html").read_text(encoding="utf-8")
+    assert 'href="ledger.html#suspects"' in rendered
+    assert "No run is suspect." in (tmp_path / "site/ledger.html").read_text(encoding="utf-8")
 
 
 @pytest.mark.parametrize("target", ["gone.html", "index.qmd#gone", "#gone", "figures/gone.svg"])

@@ -187,7 +187,7 @@ def _render_tries(attempts: pl.DataFrame, runs: pl.DataFrame) -> str:
     caption = (
         f"Runs with several attempts, or whose last attempt did not complete.{describe_cut(tried, 'attempts')} A run "
         "after a failed or disturbed attempt is suspect; an interrupted attempt does not affect the next, and the "
-        "[list of suspect runs](ledger.qmd#tbl-suspects) does not count it."
+        "[list of suspect runs](ledger.qmd#suspects) does not count it."
     )
     return render_float("tbl-tries", render_varying(header, rows, title="Tries of runs"), caption)
 

@@ -65,7 +65,7 @@ def summarise_left_out(
     """
     said = [*_sum_up(suspects, runs, config)]
     if not suspects.is_empty():
-        where = "[Why runs are suspect](ledger.qmd#tbl-suspects)"
+        where = "[Why runs are suspect](ledger.qmd#suspects)"
         said.append(f"{where}: {_name_suspects(suspects)}.{_place_suspects(suspects, uses)}")
     tried = attempts.filter(pl.col("attempt_outcome").is_in(FAILED))
     if tried.height:
