@@ -208,6 +208,21 @@ def test_jobs_by_host(tmp_path: Path) -> None:
     assert (row["rate_min_bps"], row["rate_max_bps"]) == (pytest.approx(11e6), pytest.approx(22e6))
 
 
+def test_jobs_of_an_own_archive_have_goodput_where_all_receivers_reported(tmp_path: Path) -> None:
+    generic = ROOT / "evaluations/generic.yaml"
+    runs = [run(1, {"cubic": 10.0}, job="a"), run(2, {"bbr": 20.0}, job="b")]
+    jobs, html = summarise("jobs", build_database(tmp_path, gather(*runs), generic), generic)
+    assert jobs.select("job", "rate_basis", "rate_mean_bps").rows() == [("a", "goodput", 1e7), ("b", "goodput", 2e7)]
+    assert "Goodput mean" in html
+    # Without one of them the rates of all jobs are the senders', so that they compare and none is left out.
+    for table in runs[1].values():
+        table[0]["goodput_bps"] = None
+    jobs, html = summarise("jobs", build_database(tmp_path, gather(*runs), generic), generic)
+    rates = [("a", "throughput", pytest.approx(1.1e7)), ("b", "throughput", pytest.approx(2.2e7))]
+    assert jobs.select("job", "rate_basis", "rate_mean_bps").rows() == rates
+    assert "Throughput mean" in html
+
+
 def test_jobs_of_udp_have_loss_and_jitter(tmp_path: Path) -> None:
     # Losses of 1 and 3 % in the mean 2 %, jitter of 0.2 and 0.4 ms in the mean 0.3 ms.
     told = ((1, 0.01, 0.2), (2, 0.03, 0.4))

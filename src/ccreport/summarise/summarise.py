@@ -136,8 +136,8 @@ def lay_out_table(
     if "rate_basis" in summary.columns and summary["rate_basis"].count():
         basis = summary["rate_basis"].drop_nulls()[0]
         notes.append(f"Rate: {RATE_NAMES[basis]}.")
-        if basis != declared["rate"]:
-            notes.append(f"No selected run has a {declared['rate']}.")
+        if declared["rate"] == "goodput" != basis:
+            notes.append("No selected run has a goodput.")
     summary = name_tables(summary, declared.get("short_titles", {}))
     summary, schema = show_labels(summary, load_schema(table), declared)
     summary = show_names(summary, declared.get("shown", NOTHING_SHOWN))

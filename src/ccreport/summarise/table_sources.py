@@ -12,6 +12,8 @@ from ccreport.summarise.questions import COMPARISONS, LABELS, list_pooled, selec
 # Published tables that are made of RPC tests, of which no run has a rate.
 RPC_TABLES: Final = frozenset({"rpc_latency", "rpc_load"})
 
+# Of a table's rate: goodput where the receivers of all its runs reported.
+EITHER: Final = "either"
 # What is between two labels of the evaluation in their column.
 BETWEEN_LABELS: Final = "; "
 
@@ -62,14 +64,17 @@ def _quote(text: str, mark: str = '"') -> str:
 def select_runs(table: Mapping[str, Any]) -> str:
     """Return the query that selects what a published table is made of, with `rate_bps` and its `rate_basis`.
 
-    The rate is the one that the table declares; where no selected run has a receiver's rate, it is the sender's.
+    The rate is the one that the table declares; where no selected run has a receiver's rate, it is the sender's. Of
+    `either` it is the sender's where any selected run has no receiver's.
     """
+    least = "count(coalesce(goodput_bps, throughput_bps))" if table["rate"] == EITHER else "1"
+    rate = "goodput" if table["rate"] == EITHER else table["rate"]
     return f"""
         WITH selected AS (FROM algorithm_runs WHERE is_counted AND (
 {table["where"]}
 )),
         basis AS (
-            SELECT CASE WHEN count(goodput_bps) > 0 THEN '{table["rate"]}' ELSE 'throughput' END AS rate_basis
+            SELECT CASE WHEN count(goodput_bps) >= {least} THEN '{rate}' ELSE 'throughput' END AS rate_basis
             FROM selected
         )
         SELECT selected.*, rate_basis,
