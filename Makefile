@@ -77,7 +77,7 @@ publish: .venv/.complete ## the report, and a release of it that others can chec
 	@$(IN_VENV) snakemake $(PROGRESS) --cores "$(CORES)" publish $(CONFIG) $(ARCHIVE_CONFIG) $(if $(VERSION),"release={version: '$(VERSION)'}")
 
 collect: .venv/.complete ## run a declared sweep into archive/<its name>: CAMPAIGN=campaigns/quick.yaml, CLOCK=virtual, KERNEL=path
-	@$(IN_VENV) snakemake --cores 1 collect $(if $(CAMPAIGN)$(CLOCK)$(KERNEL),--config) \
+	@$(IN_VENV) snakemake $(PROGRESS) --cores 1 collect $(if $(CAMPAIGN)$(CLOCK)$(KERNEL),--config) \
 	  $(if $(CAMPAIGN),campaign="$(CAMPAIGN)") $(if $(KERNEL),collect_kernel="$(KERNEL)") \
 	  $(if $(CLOCK),collect_clock="$(CLOCK)" collect_into="archive/$(CLOCK)")
 

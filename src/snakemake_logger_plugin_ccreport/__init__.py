@@ -46,6 +46,8 @@ STAGES: Final = {
 }
 # How many jobs there are is known when the last of these has ended: what they find decides.
 CHECKPOINTS: Final = frozenset(("fetch_archive", "list_raw_files", "list_sections"))
+# A job of this rule says itself how far it is, in lines of its own.
+SELF_TELLING: Final = "collect"
 # What the workflow says of the evaluation that it chose.
 # Of an output that a job updates and that a failed one leaves as it was.
 RESTORED: Final = "Restored previous version of"
@@ -102,7 +104,7 @@ class LogHandler(LogHandlerBase):
                 if self.common_settings.dryrun and not self.is_planned:
                     self.is_planned = True
                     self._show_plan(facts["stats"])
-            case LogEvent.JOB_INFO if self.common_settings.dryrun:
+            case LogEvent.JOB_INFO if self.common_settings.dryrun or facts["rule_name"] == SELF_TELLING:
                 pass
             case LogEvent.JOB_INFO:
                 self.stage = find_stage(facts["rule_name"]) or self.stage
@@ -149,6 +151,8 @@ class LogHandler(LogHandlerBase):
             self._write_line(f"More jobs may follow, by what these find: {', '.join(sorted(found))}.")
 
     def _show_progress(self) -> None:
+        if not self.stage:
+            return
         left = "" if self.checkpoints else describe_time_left(time.monotonic() - self.begun_s, self.share)
         line = "  ".join(part for part in (f"{self.share_shown:4.0%}", self.stage, left) if part)
         if sys.stderr.isatty():

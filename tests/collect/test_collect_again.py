@@ -14,7 +14,7 @@ from ccreport.collect.calibrations import join_calibrations, list_uncalibrated
 from ccreport.collect.collect import describe_end, find_campaign, show_plan
 from ccreport.collect.engines import Place
 from ccreport.collect.plan import Plan
-from ccreport.collect.sessions import describe_job
+from ccreport.collect.sessions import describe_job, read_json, write_json
 from ccreport.collect.sweep import Collection
 from ccreport.core.errors import InputError
 
@@ -134,13 +134,30 @@ def test_a_dry_run_ends_as_the_call_does(tmp_path: Path, capsys: pytest.CaptureF
     changed = Collection(plan(JOB | {"loss_pct": 2}), tmp_path, tmp_path, {"one": session})
     with pytest.raises(InputError, match="has changed"):
         show_plan(changed)
-    assert capsys.readouterr().out.splitlines()[-1] == "1 run done, 0 left, 0.0 min"
+    assert capsys.readouterr().out == ""
     # Where nothing is missing, nothing is needed either.
     show_plan(Collection(replace(plan(JOB), testbed=IMPOSSIBLE), tmp_path, tmp_path, {"one": session}))
     assert capsys.readouterr().out.splitlines()[-1].startswith("1 run done, 0 left")
     with pytest.raises(InputError, match=r"clock: virtual needs a user-mode kernel|apt-get install"):
         show_plan(Collection(replace(plan(JOB), testbed=IMPOSSIBLE), tmp_path, tmp_path, {}))
     assert "1 run of 1 job" in capsys.readouterr().out
+
+
+def test_a_sweep_says_which_runs_keep_another_seed_and_clock(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """And with the same, or where there are no runs yet, nothing."""
+    monkeypatch.setattr("ccreport.collect.collect.choose_place", lambda _: Place("namespaces", "real"))
+    session, before = collect_all(tmp_path, plan(JOB)), plan(JOB | {"rtt_ms": [40, 75]})
+    write_json(session / "session.json", read_json(session / "session.json") | {"seed": 1, "clock": "virtual"})
+    assert Collection(before, tmp_path, tmp_path, {"one": session}).list_other_testbeds() == []
+    after = replace(before, testbed=replace(before.testbed, seed=2, clock="real"))
+    assert Collection(after, tmp_path, tmp_path, {}).list_other_testbeds() == []
+    show_plan(Collection(after, tmp_path, tmp_path, {"one": session}))
+    assert (
+        "warning: a run of session one was made with seed 1 (the campaign now has 2) and clock virtual (the campaign "
+        "now has real) and will be kept; to measure again, collect into another folder\n"
+    ) in capsys.readouterr().out
 
 
 def test_a_dry_run_ends_with_1_where_the_kernel_lacks_an_algorithm(

@@ -128,6 +128,9 @@ def test_labels_that_name_no_session_or_two_are_refused(archive: Path, tmp_path:
     shutil.copytree(find_session(archive, "alone"), archive / "2026-11-21:00:00")
     with pytest.raises(InputError, match="2026-11-20:22:19 and 2026-11-21:00:00 both have the label alone"):
         pack_sessions(archive, tmp_path / "sample")
+    shutil.copytree(archive / "2026-11-21:00:00", archive / "2026-11-21:00:01")
+    with pytest.raises(InputError, match=":19, 2026-11-21:00:00 and 2026-11-21:00:01 all have the label alone"):
+        pack_sessions(archive, tmp_path / "sample")
     with pytest.raises(InputError, match="no session that `collect` made"):
         pack_sessions(tmp_path, tmp_path / "sample")
     assert not (tmp_path / "sample").exists()

@@ -55,6 +55,15 @@ def test_a_stage_is_a_line_and_the_end_is_what_was_made(
     assert shown == ["0%  reading raw files", "50%  measuring runs", *end]
 
 
+def test_a_sweep_tells_itself_how_far_it_is(handler: LogHandler, capsys: pytest.CaptureFixture[str]) -> None:
+    start_job(handler, "collect")
+    finish_jobs(handler, 1, 1)
+    handler.list_outcome = list
+    handler.close()
+    assert list_lines(capsys) == ["100%  done in 0 min 0 s"]
+    assert "$(PROGRESS) --cores 1 collect" in (ROOT / "Makefile").read_text(encoding="utf-8")
+
+
 def test_a_dry_run_shows_what_would_run_once(capsys: pytest.CaptureFixture[str]) -> None:
     handler = LogHandler(OutputSettings(dryrun=True), None)
     handler.setFormatter(DefaultFormatter())

@@ -2,6 +2,7 @@
 
 import shlex
 import signal
+import sys
 import time
 from pathlib import Path
 from typing import Any, Final, Literal, NoReturn
@@ -63,6 +64,8 @@ def collect(
     # A kill that can be caught ends a sweep as Ctrl-C does.
     signal.signal(signal.SIGTERM, _interrupt)
     start, missing_count = time.monotonic(), len(collection.list_missing())
+    for warning in collection.list_other_testbeds():
+        print(warning, file=sys.stderr, flush=True)
     try:
         engine = _carry_out(collection)
     except KeyboardInterrupt:
@@ -110,9 +113,11 @@ def _carry_out(collection: Collection) -> Engine | None:
 
 def show_plan(collection: Collection) -> None:
     """Print what a collection would do; raise the InputError with which it would end before its first run."""
+    collection.check_fingerprints()
     plan, missing = collection.plan, {run.key for run in collection.list_missing()}
     capacity_bps = find_capacity_bps(collection)
-    print(describe_plan(plan, {run.key for run in plan.runs} - missing, capacity_bps), flush=True)
+    described = describe_plan(plan, {run.key for run in plan.runs} - missing, capacity_bps)
+    print("\n".join([described, *collection.list_other_testbeds()]), flush=True)
     place = find_place(collection)
     if place is not None:
         print(describe_engine(plan, place, capacity_bps))

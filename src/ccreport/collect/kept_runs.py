@@ -12,8 +12,8 @@ from typing import Final
 
 from ccreport.archive.harness_layout import Suffix, parse_suffix
 from ccreport.collect.attempts import KEPT, Attempt, read_attempts
-from ccreport.collect.plan import Route, Run
-from ccreport.collect.sessions import read_json
+from ccreport.collect.plan import Route, Run, Testbed
+from ccreport.collect.sessions import SESSION, read_json
 
 # What the first client of a complete run leaves, by its program.
 OUTPUTS: Final = ("src-cmd", "netperf")
@@ -33,6 +33,21 @@ def list_changed(session: Path, runs: Iterable[Run]) -> list[str]:
         for attempt in kept.values()
         if attempt.job in jobs and _has_changed(session, attempt, jobs[attempt.job])
     ]
+
+
+def describe_other_testbed(session: Path, testbed: Testbed) -> str:
+    """Return in what a session's seed, order and clock are others than a testbed declares now; nothing if in none.
+
+    A fingerprint has none of them: runs that are there stay, and a sweep does not make them again.
+    """
+    told = read_json(session / SESSION)
+    declared = {"seed": testbed.seed, "order": testbed.order, "clock": testbed.clock}
+    others = [
+        f"{name} {told[name]} (the campaign now has {value})"
+        for name, value in declared.items()
+        if name in told and value not in (told[name], "auto")
+    ]
+    return " and ".join(others)
 
 
 def _has_changed(session: Path, attempt: Attempt, planned: Sequence[Run]) -> bool:

@@ -40,8 +40,9 @@ def pack_sessions(archive: Path, target: Path, session: Sequence[str] = ()) -> N
         raise InputError(f"{archive} has no session {', '.join(unknown)}; its sessions are: {known}")
     for label in labels:
         if len(folders[label]) > 1:
-            names = " and ".join(folder.name for folder in folders[label])
-            raise InputError(f"{names} both have the label {label}; move one of them to another archive")
+            *others, last = (folder.name for folder in folders[label])
+            names, have = f"{', '.join(others)} and {last}", "both have" if len(others) == 1 else "all have"
+            raise InputError(f"{names} {have} the label {label}; keep only one of them in this archive")
     target.mkdir(parents=True, exist_ok=True)
     refused = []
     for label in labels:

@@ -2,6 +2,7 @@
 
 import shutil
 import threading
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from dataclasses import dataclass, field
@@ -14,7 +15,7 @@ from ccreport.collect.calibrations import join_calibrations, list_uncalibrated
 from ccreport.collect.declare.describe import list_warnings
 from ccreport.collect.declare.order import order_runs, place_in_time
 from ccreport.collect.engines import Place
-from ccreport.collect.kept_runs import list_changed
+from ccreport.collect.kept_runs import describe_other_testbed, list_changed
 from ccreport.collect.plan import Plan, Run
 from ccreport.collect.progress import Progress
 from ccreport.collect.sessions import (
@@ -70,6 +71,19 @@ class Collection:
                 f"{'the changed job' if len(jobs) == 1 else 'the changed jobs'} another name, "
                 "collect into another folder, or remove these runs' files first"
             )
+
+    def list_other_testbeds(self) -> list[str]:
+        """Return warnings of sessions whose complete runs have another seed, order or clock than is declared now."""
+        missing = {run.key for run in self.list_missing()}
+        counts = Counter(run.session for run in self.plan.runs if run.key not in missing)
+        told = {label: describe_other_testbed(self.sessions[label], self.plan.testbed) for label in counts}
+        return [
+            f"warning: {f'{count:,} runs' if count > 1 else 'a run'} of session {label} "
+            f"{'were' if count > 1 else 'was'} made with {told[label]} and will be kept; to measure again, collect "
+            "into another folder"
+            for label, count in counts.items()
+            if told[label]
+        ]
 
     def carry_out(self, place: Place, partial: Path) -> None:
         """Make all missing runs, each attempted as often as the plan allows."""
