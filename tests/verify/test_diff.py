@@ -184,13 +184,13 @@ def test_a_claim_that_only_one_release_makes_did_not_flip(old: Path, tmp_path: P
     (exhibit,) = list_exhibits(ReleaseFolder(old), ReleaseFolder(other))
     assert (exhibit.kind, exhibit.changes) == ("checks", (Change("another, runs", "–", "holds"),))
     titles = [section.title for section in compare_releases(ReleaseFolder(other), ReleaseFolder(old))]
-    assert titles[1:3] == ["Verdicts", "Checks of claims added or removed (one)"]
+    assert titles[1:3] == ["Verdicts of claims", "Checks of claims added or removed (one)"]
 
 
 def test_the_same_release_has_no_difference(old: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["diff", str(old), str(old)]) == 0
     said = capsys.readouterr().out
-    assert "## Verdicts\n\nNo difference." in said
+    assert "## Verdicts of claims\n\nNo difference." in said
     assert said.count("No difference.") == 6
 
 
@@ -206,9 +206,23 @@ def test_the_page_is_escaped_and_under_the_policy(
     assert not re.search(r"<script|<style| on\w+=|<new>", page)
 
 
+def test_a_page_makes_no_more_than_its_own_folder(
+    old: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for command in (["diff", str(old), str(old)], ["verify", str(old), "--quick"]):
+        assert main([*command, "--html", str(tmp_path / "a/b/page.html")]) == 2
+        assert capsys.readouterr().err.endswith("/a does not exist; name a file in a folder that does\n")
+        assert main([*command, "--html", str(tmp_path)]) == 2
+        assert capsys.readouterr().err.endswith(" is a folder; name a file in it\n")
+    assert list(tmp_path.glob("a")) == []
+    assert main(["diff", str(old), str(old), "--html", str(tmp_path / "a/page.html")]) == 0
+    assert (tmp_path / "a/page.html").is_file()
+
+
 def test_what_is_no_release_cannot_be_compared(old: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["diff", str(old), str(tmp_path)]) == 2
     (tmp_path / "SHA256SUMS").write_text("")
+    (tmp_path / "tables").mkdir()
     assert main(["diff", str(old), str(tmp_path)]) == 2
     assert "CITATION.cff does not exist" in capsys.readouterr().err
 

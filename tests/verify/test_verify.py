@@ -507,6 +507,8 @@ def test_what_is_no_release_cannot_be_checked(tmp_path: Path, capsys: pytest.Cap
     (tmp_path / "2.0/SHA256SUMS").touch()
     assert main(["verify", str(tmp_path), "--quick"]) == 2
     assert f"has no SHA256SUMS; did you mean `{tmp_path}/2.0`?\n" in capsys.readouterr().err
+    assert main(["verify", str(tmp_path / "2.0"), "--quick"]) == 2
+    assert "is not a release: it has SHA256SUMS and none of datapackage.json, " in capsys.readouterr().err
     assert main(["verify", str(tmp_path / "none")]) == 2
     assert "none does not exist; name the folder, the .tar.zst or the add" in (said := capsys.readouterr().err)
     assert said.endswith("; `snakemake --cores 8 publish` makes one\n")
@@ -514,6 +516,37 @@ def test_what_is_no_release_cannot_be_checked(tmp_path: Path, capsys: pytest.Cap
     assert capsys.readouterr().err.endswith(
         "none does not exist; name the folder of a release; `snakemake --cores 8 publish` makes one\n"
     )
+
+
+def test_a_release_without_its_list_is_not_taken_for_its_raw_folder_and_the_other_way_round(
+    release: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["verify", str(release / "raw"), "--quick"]) == 2
+    assert capsys.readouterr().err.endswith(f"; did you mean `{release}`?\n")
+    (release / SUMS).unlink()
+    assert main(["verify", str(release), "--quick"]) == 2
+    assert f"{release} looks like a release whose {SUMS} is missing; get it again" in capsys.readouterr().err
+
+
+def test_a_file_that_is_missing_is_named_by_its_path_in_the_release(
+    release: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for path in (PACKAGE, "tables/raw_files/archive.parquet", "code/config.yaml"):
+        (release / path).unlink()
+    write_sums(release)
+    assert verify(str(release), quick=True) == 1
+    said = capsys.readouterr().out
+    for path in (PACKAGE, "tables/raw_files/archive.parquet", "code/config.yaml"):
+        assert f"\n             {path}: missing\n" in said
+    assert "Error" not in said
+
+
+def test_of_many_other_rows_some_are_shown_and_the_rest_counted(tmp_path: Path) -> None:
+    pl.DataFrame({"a": range(8)}).write_parquet(tmp_path / "old")
+    pl.DataFrame({"a": range(1, 9)}).write_parquet(tmp_path / "new")
+    failures = compare.compare_files([("t.parquet", tmp_path / "old", tmp_path / "new")]).failures
+    assert failures[0] == "t.parquet: row 1, a: 0 published, 1 made anew"
+    assert (len(failures), failures[-1]) == (6, "t.parquet: a: and 3 more rows")
 
 
 def test_the_page_is_escaped_and_under_the_policy(release: Path, tmp_path: Path) -> None:

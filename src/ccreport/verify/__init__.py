@@ -5,6 +5,7 @@ else's input: a fault of it is a failure with the name of what failed, never a t
 """
 
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Final
 
 import duckdb
@@ -42,3 +43,11 @@ class Check:
     def state(self) -> str:
         """Return how it ended; what failed before the rest could not be looked at is a failure."""
         return FAILED if self.failures else UNCHECKED if self.unchecked else PASSED
+
+
+def describe_fault(error: Exception, release: Path) -> str:
+    """Return what reading a release raised as a failure: of a file that is not there its path in the release."""
+    if not isinstance(error, FileNotFoundError) or error.filename is None:
+        return f"{type(error).__name__}: {error}"
+    named = Path(error.filename)
+    return f"{named.relative_to(release) if named.is_relative_to(release) else named}: missing"

@@ -66,8 +66,11 @@ def list_other_cells(name: str, published: Path, made: Path) -> list[str]:
     key = load_schema(table).key if table else ()
     found = []
     for column in old.columns:
-        for number in old[column].ne_missing(new[column]).arg_true().head(SHOWN):
+        others = old[column].ne_missing(new[column]).arg_true()
+        for number in others.head(SHOWN):
             row = name_row(number + 1, old.row(number, named=True), key)
             values = f"{old[column][number]!r} published, {new[column][number]!r} made anew"
             found.append(f"{name}: {row}, {column}: {values}")
+        if len(others) > SHOWN:
+            found.append(f"{name}: {column}: and {len(others) - SHOWN:,} more rows")
     return found

@@ -11,7 +11,7 @@ from ccreport.publish import CRATE, PACKAGE, SUMS, WHOLE
 from ccreport.publish.datapackage import COMPARED, describe_schema
 from ccreport.publish.keys import list_foreign_keys
 from ccreport.storage.sums import hash_sums
-from ccreport.verify import FAULTS, Check
+from ccreport.verify import FAULTS, Check, describe_fault
 
 SCHEMAS: Final = "code/schemas"
 KINDS: Final = ("parquet", "csv")
@@ -37,7 +37,7 @@ def check_package(release: Path, there: Mapping[str, str]) -> Check:
         failures = [fault for resource in resources for fault in _check_resource(release, resource, there)]
         named = [resource["path"] for resource in resources]
     except FAULTS as error:
-        return Check(PACKAGE, failures=(f"{PACKAGE}: {type(error).__name__}: {error}",))
+        return Check(PACKAGE, failures=(_blame(PACKAGE, error, release),))
     tables = {path for path in there if name_table(path)}
     failures += [f"{path}: no resource of {PACKAGE}" for path in sorted(tables - set(named))]
     failures += [f"{path}: a resource twice" for path in sorted({path for path in named if named.count(path) > 1})]
@@ -59,6 +59,11 @@ def _check_resource(release: Path, resource: Mapping[str, Any], there: Mapping[s
         yield f"{path}: {PACKAGE} describes its columns otherwise than {SCHEMAS}/tables/{table}.yaml"
 
 
+def _blame(name: str, error: Exception, release: Path) -> str:
+    fault = describe_fault(error, release)
+    return fault if fault.startswith(f"{name}:") else f"{name}: {fault}"
+
+
 def check_crate(release: Path, there: Mapping[str, str]) -> Check:
     """Compare the RO-Crate metadata with the files: each described once, with its size and sum."""
     try:
@@ -72,7 +77,7 @@ def check_crate(release: Path, there: Mapping[str, str]) -> Check:
             if end["@id"] not in graph
         ]
     except FAULTS as error:
-        return Check(CRATE, failures=(f"{CRATE}: {type(error).__name__}: {error}",))
+        return Check(CRATE, failures=(_blame(CRATE, error, release),))
     folders = tuple(part for part in parts if part.endswith("/"))
     undescribed = {path for path in there if not path.startswith(folders)} - {*parts, CRATE, SUMS}
     failures += [f"{path}: not described in {CRATE}" for path in sorted(undescribed)]

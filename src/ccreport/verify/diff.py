@@ -11,6 +11,7 @@ from ccreport.publish.changes.differences import ReleaseFolder
 from ccreport.verify import FAULTS
 from ccreport.verify.cells import check_csv
 from ccreport.verify.fetch import open_release
+from ccreport.verify.page import check_place, write_page
 from ccreport.verify.sums import check_sums
 
 
@@ -23,6 +24,8 @@ def diff(old: str, new: str, /, *, html: str = "", full: bool = False) -> int:
     """
     with tempfile.TemporaryDirectory(prefix="ccreport-diff-") as work:
         try:
+            if html:
+                check_place(html)
             folders = [open_release(place, Path(work, side))[0] for side, place in (("old", old), ("new", new))]
             before, after = (ReleaseFolder(folder) for folder in folders)
             about = f"{before.title} ({old}) and {after.title} ({new})"
@@ -47,8 +50,7 @@ def diff(old: str, new: str, /, *, html: str = "", full: bool = False) -> int:
             sections.insert(0, Section(title, names=named))
     print(f"# {about}\n\n{format_text(sections, lists_files=full)}", end="")
     if html:
-        Path(html).parent.mkdir(parents=True, exist_ok=True)
-        Path(html).write_text(format_html("Two releases compared", about, sections), encoding="utf-8")
+        write_page(html, format_html("Two releases compared", about, sections))
     return 0
 
 

@@ -10,7 +10,7 @@ from urllib.parse import quote_from_bytes
 from ccreport.archive.unpack import unpack_archive
 from ccreport.core.errors import InputError
 from ccreport.core.schema_problems import guess_path
-from ccreport.publish import MAKES_RELEASE, SUMS
+from ccreport.publish import CRATE, MAKES_RELEASE, PACKAGE, SUMS
 from ccreport.publish.sums import parse_sums
 from ccreport.storage.fetch import open_source
 from ccreport.storage.listing import check_name
@@ -20,6 +20,8 @@ from ccreport.storage.sources import GoneError, RemoteFile, Source
 from ccreport.storage.transfer import fetch_file
 
 CONNECTIONS: Final = 4
+# What a release has beside its SHA256SUMS, as a damaged one has still in part.
+KNOWN_BY: Final = (PACKAGE, CRATE, "CITATION.cff", "tables", "evaluations")
 NAMED: Final = f"name the folder, the .tar.zst or the address of a release; {MAKES_RELEASE}"
 
 
@@ -40,7 +42,13 @@ def open_release(place: str, work: Path) -> tuple[Path, list[str]]:
     found = next((folder for folder in folders if (folder / SUMS).is_file()), None)
     if found is None:
         below = sorted(folder for folder in path.iterdir() if (folder / SUMS).is_file())
+        if (path / PACKAGE).is_file() or (path / CRATE).is_file():
+            raise InputError(f"{place} looks like a release whose {SUMS} is missing; get it again from its publisher")
         raise InputError(f"{place} has no {SUMS}; " + (f"did you mean `{below[-1]}`?" if below else NAMED))
+    if not any((found / name).exists() for name in KNOWN_BY):
+        is_inside = any((found.resolve().parent / name).exists() for name in KNOWN_BY)
+        meant = f"did you mean `{path.parent}`?" if is_inside else NAMED
+        raise InputError(f"{place} is not a release: it has {SUMS} and none of {', '.join(KNOWN_BY)}; {meant}")
     return found.resolve(), left_out
 
 

@@ -73,7 +73,9 @@ def check_ledger(release: Path) -> Check:
 
 
 def _read(release: Path, table: str) -> pl.DataFrame:
-    return pl.read_parquet(release / "tables" / table / f"{WHOLE}.parquet", glob=False)
+    # Opened first, as what polars says of a file that is not there has only the end of its path.
+    with (release / "tables" / table / f"{WHOLE}.parquet").open("rb") as stream:
+        return pl.read_parquet(stream)
 
 
 def _find_unsettled(release: Path, ledger: pl.DataFrame) -> pl.DataFrame:

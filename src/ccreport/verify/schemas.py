@@ -66,8 +66,11 @@ def _check_keys(release: Path, path: str, schema: TableSchema) -> Iterator[str]:
         if not path.startswith("tables/"):
             return
         for columns, other in list_foreign_keys(schema.name, release / SCHEMAS):
-            names = _join(columns)
-            place = read_files([release / "tables" / other / f"{WHOLE}.parquet"])
+            names, referred = _join(columns), f"tables/{other}/{WHOLE}.parquet"
+            if not (release / referred).is_file():
+                yield f"{path}: its {', '.join(columns)} is that of {referred}, which is missing"
+                continue
+            place = read_files([release / referred])
             known = " AND ".join(f"{quote_name(column)} IS NOT NULL" for column in columns)
             alone = f"(SELECT DISTINCT {names} {rows} WHERE {known}) ANTI JOIN (SELECT {names} {place}) USING ({names})"
             lost = connection.sql(f"SELECT count(*) FROM {alone}").fetchall()[0][0]  # noqa: S608

@@ -16,12 +16,13 @@ from ccreport.report.markup.escape import show_text
 from ccreport.report.markup.standalone_page import format_page, format_paragraph, format_rows
 from ccreport.storage.places import is_remote
 from ccreport.storage.sums import hash_file
-from ccreport.verify import FAILED, FAULTS, UNCHECKED, Check
+from ccreport.verify import FAILED, FAULTS, UNCHECKED, Check, describe_fault
 from ccreport.verify.cells import check_csv
 from ccreport.verify.claims import check_claims
 from ccreport.verify.descriptors import check_crate, check_package
 from ccreport.verify.fetch import open_release
 from ccreport.verify.ledger import check_ledger, check_raw
+from ccreport.verify.page import check_place, write_page
 from ccreport.verify.recompute import check_recomputed
 from ccreport.verify.schemas import check_schemas
 from ccreport.verify.sums import check_sums
@@ -47,6 +48,8 @@ def verify(place: str, /, *, quick: bool, html: str = "") -> int:
     """
     with tempfile.TemporaryDirectory(prefix="ccreport-verify-") as work:
         try:
+            if html:
+                check_place(html)
             release, left_out = open_release(place, Path(work))
             if html and not is_remote(place) and Path(html).resolve().is_relative_to(release):
                 raise InputError(f"{html} is inside of the release; name a page elsewhere")
@@ -61,8 +64,7 @@ def verify(place: str, /, *, quick: bool, html: str = "") -> int:
     head = f"{verdict}: {place}{asked}"
     print(f"{show_text(head)}\n{sha256}  {SUMS}", flush=True)
     if html:
-        Path(html).parent.mkdir(parents=True, exist_ok=True)
-        Path(html).write_text(_format_page(f"{head}; SHA-256 of its {SUMS} {sha256}", checks), encoding="utf-8")
+        write_page(html, _format_page(f"{head}; SHA-256 of its {SUMS} {sha256}", checks))
     return 1 if FAILED in states else 2 if UNCHECKED in states else 0
 
 
@@ -115,7 +117,7 @@ def _try(name: str, release: Path, check: Callable[[], Check]) -> Check:
         other = f"ccreport {__version__} does not read what this release declares"
         return Check(name, unchecked=f"{other}; verify it with the version that published it: {error}")
     except FAULTS as error:
-        return Check(name, failures=(f"{type(error).__name__}: {error}",))
+        return Check(name, failures=(describe_fault(error, release),))
 
 
 def _has_our_schema(release: Path) -> bool:

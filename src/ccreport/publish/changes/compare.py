@@ -83,7 +83,7 @@ def compare_results(old: ReleaseFolder, new: ReleaseFolder, *, is_full: bool = F
         lines = tuple(_describe_figure(exhibit) for exhibit in short)
         sections.append(Section(FIGURES, tuple(causes), names=(("figures", lines),)))
     if not any(section.title.startswith(TITLES["verdicts"]) for section in sections):
-        sections.insert(0, Section("Verdicts"))
+        sections.insert(0, Section("Verdicts of claims"))
     return [
         *sections,
         _list_names("Raw files", list_kinds(old.raw, new.raw)),
