@@ -40,7 +40,7 @@ def warn_once(message):
 def warn_of_packet_runs():
     """Warn of runs in `packet_runs` that the archive does not have, as far as it is known."""
     # Those of config.yaml are of its own archive.
-    if "archive" in CONFIG_SOURCES.given and "packet_runs" not in CONFIG_SOURCES.given:
+    if not CONFIG_SOURCES.is_of_archive("packet_runs"):
         return
     unknown = list_unknown_runs(
         config["packet_runs"], RESULTS / "batches.txt", RESULTS / "manifests"

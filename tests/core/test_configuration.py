@@ -56,6 +56,19 @@ def test_the_source_that_counts_is_blamed(tmp_path: Path, monkeypatch: pytest.Mo
     )
 
 
+def test_a_key_of_the_default_archive_is_not_that_of_another(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("config.yaml").write_text("archive: sample\npacket_runs: [a.b]\n", encoding="utf-8")
+    Path("mine.yaml").write_text("archive: own\n", encoding="utf-8")
+    files = [Path("config.yaml"), Path("mine.yaml")]
+    assert Sources({}, files[:1]).is_of_archive("packet_runs")
+    assert not Sources({}, files).is_of_archive("packet_runs")
+    assert not Sources({"archive": "own"}, files[:1]).is_of_archive("packet_runs")
+    assert Sources({"packet_runs": ["c.d"]}, files).is_of_archive("packet_runs")
+    Path("mine.yaml").write_text("archive: own\npacket_runs: [c.d]\n", encoding="utf-8")
+    assert Sources({}, files).is_of_archive("packet_runs")
+
+
 @pytest.mark.parametrize(("given", "read"), [("true", True), ("FALSE", False), ("yes", True), ("no", False)])
 def test_the_command_line_may_write_truth_as_yaml_does(
     given: str, read: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

@@ -22,9 +22,11 @@ from ccreport.archive.pack import pack_folder
 from ccreport.core.declarations import load_yaml
 from ccreport.core.errors import InputError
 from ccreport.core.tables import load_schema
+from ccreport.publish import EXPLANATIONS
 from ccreport.publish.declaration import declare_release
 from ccreport.publish.keys import TYPED_TABLES, list_foreign_keys
 from ccreport.publish.provenance import list_actions
+from ccreport.publish.release import publish
 from ccreport.publish.sums import format_sums, parse_sums, read_sums, write_sums
 from ccreport.publish.upload import upload
 
@@ -248,14 +250,28 @@ def test_somebodys_measurements_are_not_published_by_the_authors_and_licence_of_
     declared = json.loads(make_config(creators=[], license=None, date="2030-01-02"))["release"]
     one = tmp_path / "one.yaml"
     one.write_text(EVALUATION)
-    with pytest.raises(InputError, match=r"release\.creators names nobody; say in config\.yaml who measured"):
+    # What is missing is said at once.
+    said = r"^release\.creators names nobody; say in config\.yaml who measured.*; release\.license is not set; say "
+    with pytest.raises(InputError, match=said):
         declare_release(declared, one, ROOT / "CITATION.cff", tmp_path, "ab" * 32)
     named = declared | {"creators": [{"name": "Ada Example"}]}
-    with pytest.raises(InputError, match=r"release\.license is not set; say in config\.yaml who may use the data"):
+    with pytest.raises(InputError, match=r"^release\.license is not set; say in config\.yaml who may use the data"):
         declare_release(named, one, ROOT / "CITATION.cff", tmp_path, "ab" * 32)
     # By whichever evaluation: the archive is theirs.
     sha256 = load_yaml(ROOT / "archive/explanations.yaml")["archive_sha256"]
     assert declare_release(declared, one, ROOT / "CITATION.cff", tmp_path, sha256).creators
+
+
+@pytest.mark.parametrize("explained", [NOTHING, "ab" * 32])
+def test_only_explanations_of_the_archive_itself_are_published(tmp_path: Path, explained: str) -> None:
+    results = make_results(tmp_path)
+    release_of(tmp_path, results)
+    path, release = tmp_path / "explanations.yaml", tmp_path / "release/3"
+    path.write_text(f"archive_sha256: {explained}\nevaluations: {{}}\n")
+    config = json.dumps(json.loads(make_config()) | {"explanations": str(path)})
+    publish(config, [tmp_path / "raw"], results, [tmp_path / "one.yaml"], [], release)
+    assert (EXPLANATIONS in read_sums(release)) == (explained == NOTHING)
+    assert bool(load_yaml(release / "code/config.yaml")["explanations"]) == (explained == NOTHING)
 
 
 def test_actions_are_read_from_snakemake_s_records(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -102,6 +102,11 @@ def date_bounds(declared: Mapping[str, Any], claim: str, first_run: datetime | N
     }
 
 
+def explains_archive(path: Path, archive_sha256: str) -> bool:
+    """Tell whether a file of explanations is about the archive of a hash; raise DeclarationError as it is loaded."""
+    return bool(load_declared(path, "explanations")["archive_sha256"] == archive_sha256)
+
+
 def load_explanations(
     paths: Sequence[Path], evaluation: str, claims: Mapping[str, Any], archive: Path
 ) -> dict[str, Any]:

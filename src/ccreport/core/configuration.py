@@ -83,7 +83,18 @@ class Sources:
 
     def sets(self, key: str) -> bool:
         """Tell whether a key has a value of its own, and not its default."""
-        return _has(self.given, (key,)) or bool(self._list_setting((key,)))
+        return self._rank(key) >= 0
+
+    def is_of_archive(self, key: str) -> bool:
+        """Tell whether the value of a key is for the archive that is built, not left from where another is named."""
+        return self._rank(key) >= max(self._rank("archive"), 0)
+
+    def _rank(self, key: str) -> int:
+        """Return which source sets a key, the higher the later, and the command line last; -1 where none does."""
+        if _has(self.given, (key,)):
+            return len(self.files)
+        settings = self._list_setting((key,))
+        return list(self.files).index(settings[-1]) if settings else -1
 
 
 def _has(value: Any, place: Place) -> bool:

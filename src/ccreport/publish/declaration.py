@@ -18,6 +18,9 @@ from ccreport.core.units import read_whole_number
 # That of the year 9999, the last that dates have.
 LAST_SECOND: Final = 253_402_300_799
 
+NOBODY: Final = "release.creators names nobody; say in config.yaml who measured: creators: [{name: Ada Example}]"
+NO_LICENSE: Final = "release.license is not set; say in config.yaml who may use the data: license: CC-BY-4.0"
+
 
 @dataclass(frozen=True)
 class Creator:
@@ -58,12 +61,9 @@ def declare_release(
     evaluation = load_evaluation(declaration)
     cited = yaml.safe_load(citation.read_text(encoding="utf-8"))
     if not has_known_authors(archive_sha256):
-        if not declared["creators"]:
-            raise InputError(
-                "release.creators names nobody; say in config.yaml who measured: creators: [{name: Ada Example}]"
-            )
-        if declared["license"] is None:
-            raise InputError("release.license is not set; say in config.yaml who may use the data: license: CC-BY-4.0")
+        absent = [] if declared["creators"] else [NOBODY]
+        if absent := [*absent, *([NO_LICENSE] if declared["license"] is None else [])]:
+            raise InputError("; ".join(absent))
     creators = declared["creators"] or [_name_author(author) for author in cited["authors"]]
     return Release(
         version=declared["version"],

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from ccreport.archive.pack import list_files, pack_folder
+from ccreport.compare.claims import explains_archive
 from ccreport.core.atomic_files import replace_folder
 from ccreport.core.declarations import SCHEMAS
 from ccreport.core.errors import InputError
@@ -41,6 +42,9 @@ def publish(
     shown = list_shown(evaluations, sections)
     root = SCHEMAS.parent
     archived = json.loads((results / "archive.json").read_text(encoding="utf-8"))["sha256"]
+    # What explains another archive would not be shown of this one either.
+    if settings["explanations"] and not explains_archive(Path(settings["explanations"]), archived):
+        settings["explanations"] = None
     declared = declare_release(settings["release"], shown[0], root / "CITATION.cff", results / "tables", archived)
     former = find_former(settings)
     moment_s = int(declared.moment.timestamp())
