@@ -136,7 +136,7 @@ def test_explain_prints_runs_files_and_the_number(database: Path, capsys: pytest
     assert f"  # all runs of e\n  {'m' * 64}  meta.json\n" in printed
     # What the rate is read from, by its basis, and the query as it is.
     assert "\n  goodput_bps: Receiver's bytes times 8 " in printed
-    assert "Source: iperf3 `end.streams[].receiver` (`bytes`, `seconds`)" in printed
+    assert "Source: iperf3 `end.streams[].receiver`, `bytes` over `end` - `start`" in printed
     assert "\nSQL: src/ccreport/sql/testbed/table_2_testbed.sql\n  -- Table II: " in printed
     query, _, macros = printed.partition("\nMacros: ")
     assert query.endswith("\n      rtt_bucket_rank, algorithm_rank, algorithm")
@@ -385,7 +385,7 @@ def test_signs_of_tables_may_be_typed() -> None:
     summary = pl.DataFrame([key | {"rtt_bucket": bucket} for bucket in buckets])
     typed = ["RTT < 30 ms", "RTT 30-60 ms", "RTT >= 60 ms", "RTT unknown"]
     assert [find_row(summary, "table_2_testbed", f"rtt_bucket={text}") for text in typed] == [1, 2, 3, 4]
-    for text in ("rtt_bucket>=60", "rtt_bucket=>=60", "rtt_bucket >= 60 ms"):
+    for text in ("rtt_bucket=≥", "rtt_bucket=>=", "rtt_bucket>=60", "rtt_bucket=>=60", "rtt_bucket >= 60 ms"):
         assert find_row(summary, "table_2_testbed", text) == 3
 
 
@@ -425,6 +425,9 @@ def test_sizes_may_be_written_as_on_the_pages(database: Path, capsys: pytest.Cap
         ("table_2", "flow_count=16", r"no key `flow_count`; did you mean `flows_count`\?$"),
         ("table_2", "BBR", r"has no key `BBR`; did you mean `algorithm=BBR`\?"),
         ("table_2", "loss_pct=0.1", r"has no key `loss_pct`; did you mean `test_group=0\.1`\?"),
+        # Also where another key has left none of the rows with such a value.
+        ("table_2", "test_group=no loss,loss_pct=0.1", r"has no key `loss_pct`; did you mean `test_group=0\.1`\?"),
+        ("goodput_bps", "", r"no published table `goodput_bps`, but a column: sql \"DESCRIBE runs\" says what it is"),
         ("table_2", "sharing=both flows_count=16", r"no sharing `both flows_count=16` there; .*; commas part one key"),
         ("table_2", "loss=0.1 %", r"has no key `loss`; did you mean `test_group=0\.1 %`\?"),
         ("comparisons", "16 flows", r"has no key `16 flows`; did you mean `question=16 flows`\?"),

@@ -21,7 +21,9 @@ def connection(tmp_path_factory: pytest.TempPathFactory) -> Iterator[duckdb.Duck
     tables = gather(
         *(run(n, {"bbr": rate}, rtt_ms=10.0, condition_id="a", **FACTS) for n, rate in ((1, 9.0), (2, 11.0))),
         run(3, {"bbr": 18.0}, rtt_ms=20.0, condition_id="b", **FACTS),
-        run(4, {"cubic": 5.0, "bbr": 35.0}, rtt_ms=10.0, condition_id="c", loss_pct=0.1, **FACTS),
+        run(
+            4, {"cubic": 5.0, "bbr": 35.0}, rtt_ms=10.0, condition_id="c", loss_pct=0.1, background_udp_bps=1e9, **FACTS
+        ),
     )
     with connect(build_database(tmp_path_factory.mktemp("asked"), tables)) as connection:
         connection.execute(read_query(CLAIMS))
@@ -40,6 +42,15 @@ def connection(tmp_path_factory: pytest.TempPathFactory) -> Iterator[duckdb.Duck
             "No row meets all conditions; nor is there one without any single condition",
         ),
         ("FROM runs WHERE rtt_ms = 20 AND run_id = 'r3'", ""),
+        # The kernel's name of an algorithm, and the evaluation's.
+        (
+            "FROM flows WHERE cc = 'CUBIC'",
+            "No row has cc = 'CUBIC'; the evaluation calls cubic CUBIC: write cc = 'cubic'",
+        ),
+        (
+            "FROM measured WHERE algorithm = 'bbr'",
+            "No row has algorithm = 'bbr'; the evaluation calls bbr BBR: write algorithm = 'BBR'",
+        ),
         # What no row has is said, and nothing of what else there is.
         ("FROM runs WHERE rtt_ms = 20 AND job = 'x9'", "No row has job = 'x9'; there are 'j'"),
         # Columns of an outer query are not known to one within.
@@ -55,7 +66,11 @@ def test_conditions_that_no_row_meets_together(query: str, told: str, connection
     [
         (
             "SELECT rtt_ms, avg(goodput_bps) FROM measured WHERE algorithm = 'BBR' GROUP BY rtt_ms ORDER BY 2 LIMIT 1",
-            "These means pool up to 2 values of `sharing` and 2 of `loss_pct`; add them to GROUP BY to tell them apart",
+            # A setting that only some runs have differs, too.
+            (
+                "These means pool up to 2 values of `sharing`, 2 of `loss_pct` and 2 of `background_udp_bps`; "
+                "add them to GROUP BY to tell them apart"
+            ),
         ),
         (
             "SELECT stddev(m.goodput_bps) / avg(m.goodput_bps) AS cv FROM measured AS m WHERE sharing = 'alone'",

@@ -23,6 +23,8 @@ SIGNS: Final = {
     "COMPARE_LESSTHANOREQUALTO": "<=",
     "COMPARE_GREATERTHANOREQUALTO": ">=",
 }
+# Columns with the kernel's name of an algorithm and with the evaluation's.
+CALLED: Final = ("cc", "algorithm")
 # What DuckDB calls them.
 LIKE: Final = {"~~": "LIKE", "~~*": "ILIKE"}
 
@@ -57,7 +59,26 @@ def _list_absent(connection: duckdb.DuckDBPyConnection, part: dict[str, Any]) ->
         with contextlib.suppress(duckdb.Error):
             if not execute_parsed(connection, distinct | {"where_clause": condition}).fetchall():
                 held = [value for (value,) in execute_parsed(connection, distinct).fetchall() if value is not None]
-                yield _describe(f"{column['column_names'][-1]} {sign}", wanted, held)
+                name = column["column_names"][-1]
+                called = _name_called(connection, name, str(wanted))
+                yield (
+                    f"No row has {name} {sign} {quote_text(str(wanted))}{called}"
+                    if called
+                    else _describe(f"{name} {sign}", wanted, held)
+                )
+
+
+def _name_called(connection: duckdb.DuckDBPyConnection, column: str, wanted: str) -> str:
+    """Return which of its two names an algorithm has in a column where the other is asked for."""
+    if column not in CALLED:
+        return ""
+    calls = "SELECT DISTINCT cc, algorithm FROM algorithm_runs WHERE cc IS NOT NULL ORDER BY ALL"
+    pairs = connection.execute(calls).fetchall()
+    own, other = (0, 1) if column == "cc" else (1, 0)
+    meant = [pair for pair in pairs if pair[other] == wanted]
+    names = dict.fromkeys(quote_text(pair[own]) for pair in meant)
+    told = ", ".join(f"{cc} {algorithm}" for cc, algorithm in meant)
+    return f"; the evaluation calls {told}: write {column} = {' or '.join(names)}" if meant else ""
 
 
 def _describe(compared: str, wanted: str | float, held: list[Any]) -> str:

@@ -11,6 +11,7 @@ import polars as pl
 
 from ccreport.compare.claim_verdicts import name_verdict, show_percentages
 from ccreport.core.declarations import QUERIES, SCHEMAS
+from ccreport.core.declarations import list_tables as list_declared
 from ccreport.core.declared_files import read_declared, show_path
 from ccreport.core.errors import InputError
 from ccreport.core.evaluation import (
@@ -23,7 +24,7 @@ from ccreport.core.evaluation import (
     resolve_evaluation,
 )
 from ccreport.core.schema_problems import find_near, guess, guess_near
-from ccreport.core.tables import conform
+from ccreport.core.tables import conform, load_schema
 from ccreport.summarise.database import connect
 from ccreport.summarise.open_results import is_outdated, open_results
 
@@ -31,6 +32,8 @@ DATABASE: Final = "archive.duckdb"
 CONFIG: Final = "config.yaml"
 SECTIONS: Final = "sections.txt"
 RESULTS: Final = Path("results")
+# Of the tables with a column these are named first.
+OF_COLUMNS: Final = ("runs", "flows")
 
 
 def find_results(asked: Path | None = None) -> Path:
@@ -136,7 +139,11 @@ def find_database(place: Path, name: str) -> Path:
         with open_results(found[0]) as connection:
             of_run = _describe_run(connection, name)
         hint = (
-            of_run or printed or guess_near(name, known) or ", claim or figure of this name; `explain` alone lists all"
+            of_run
+            or printed
+            or _describe_column(name)
+            or guess_near(name, known)
+            or ", claim or figure of this name; `explain` alone lists all"
         )
         raise InputError(f"no published table `{name}`{hint}")
     current = [database for database in fitting if not is_outdated(database)] or fitting
@@ -176,6 +183,14 @@ def _describe_run(connection: duckdb.DuckDBPyConnection, name: str) -> str:
         if connection.execute("SELECT run_id FROM runs WHERE run_id = ?", [name]).fetchall():
             return f", but a run: sql \"FROM labelled_runs WHERE run_id = '{name}'\" has its labels and numbers"
     return ""
+
+
+def _describe_column(name: str) -> str:
+    """Return, of a column's name, where its meaning is; nothing of another name."""
+    tables = (*OF_COLUMNS, *list_declared())
+    if (table := next((table for table in tables if name in load_schema(table).polars), None)) is None:
+        return ""
+    return f', but a column: sql "DESCRIBE {table}" says what it is, the report\'s page Dictionary where it is from'
 
 
 def _list_views(database: Path) -> set[str]:
@@ -227,7 +242,8 @@ def find_table(connection: duckdb.DuckDBPyConnection, name: str) -> str:
     if len(fitting) > 1:
         raise InputError(f"several tables begin with `{name}`: {', '.join(fitting)}")
     if not fitting:
-        raise InputError(f"no published table `{name}`{_describe_run(connection, name) or guess(name, tables)}")
+        hint = _describe_run(connection, name) or _describe_column(name) or guess(name, tables)
+        raise InputError(f"no published table `{name}`{hint}")
     return fitting[0]
 
 

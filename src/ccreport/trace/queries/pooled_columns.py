@@ -13,7 +13,13 @@ from ccreport.trace.claims.checked_runs import execute_parsed, parse_query
 VIEWS: Final = ("runs", "labelled_runs", "algorithm_runs", "measured")
 OF_TABLES: Final = "_runs"
 # What tells conditions apart, the first first.
-CONDITIONS: Final = ("algorithm", "sharing", "flows_count", "rtt_ms", "loss_pct", "buffer_bytes")
+CONDITIONS: Final = (
+    *("algorithm", "sharing", "flows_count", "rtt_ms", "loss_pct", "buffer_bytes", "bottleneck_bps", "nic_bps"),
+    *("pacing_bps", "background_udp_bps", "queue_discipline", "has_queue_ecn", "mtu_bytes", "volume_bytes"),
+    *("parameter_name", "parameter_value", "start_spread_s", "stages_json", "host"),
+)
+# Of a column: a setting that only some runs have differs too.
+DISTINCT: Final = "count(DISTINCT {0}) + (count({0}) BETWEEN 1 AND count(*) - 1)::INTEGER"
 RATES: Final = ("goodput_bps", "throughput_bps", "rate_bps", "retransmit_ratio")
 MEANS: Final = ("avg", "mean")
 SPREADS: Final = (
@@ -83,7 +89,7 @@ def _count_pooled(connection: duckdb.DuckDBPyConnection, parsed: dict[str, Any])
     view = quote_name(parsed["from_table"]["table_name"])
     columns = connection.sql(f"FROM {view} LIMIT 0").columns
     names = [name for name in CONDITIONS if name in columns]
-    counts = ", ".join(f"count(DISTINCT {name})" for name in names)
+    counts = ", ".join(map(DISTINCT.format, names))
     counted = parse_query(connection, f"SELECT {counts} FROM {view}") if names else None  # noqa: S608 (declared names)
     if counted is None:
         return {}

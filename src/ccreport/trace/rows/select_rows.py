@@ -35,6 +35,8 @@ START_OF_UNKNOWN: Final = re.compile(rf",\s*(?=\w+(?:{OPERATOR}))")
 OTHERWISE_PARTED: Final = re.compile(rf"[;\s]\s*\w+(?:{OPERATOR})")
 # How keyboards have what the tables write otherwise: RTT ≥ 30 ms, RTT 10–30 ms.
 TYPED: Final = str.maketrans({"≥": ">=", "≤": "<=", "–": "-"})
+WORD_BEGINS: Final = r"(?<![^\W_])(?<!\.)"
+WORD_ENDS: Final = r"(?![^\W_]|\.)"
 AFTER_SIGN: Final = re.compile(r"(?<=[<>=])\s+")
 
 
@@ -45,14 +47,14 @@ def find_row(summary: pl.DataFrame, table: str, *wanted: str, members: Mapping[s
     `members` are the algorithms of the kernel that each algorithm is made of: the name of its only one stands for it.
     """
     labels, keys = _read_labels(summary), load_schema(table).key
-    fitting = summary.with_columns(labels).with_row_index("number", offset=1)
+    fitting = whole = summary.with_columns(labels).with_row_index("number", offset=1)
     known = (*keys, *(label.name for label in labels))
     start_of_key = rf",\s*(?=(?:{'|'.join(map(re.escape, known))})\s*(?:{OPERATOR}))"
     refused = []
     parts = [part for text in wanted if text for part in re.split(start_of_key, text)]
     for part in parts:
         try:
-            fitting = _select(fitting, table, known, part, members)
+            fitting = _select(fitting, whole, table, known, part, members)
         except InputError as error:
             divided = START_OF_UNKNOWN.split(part)
             if len(divided) > 1:
@@ -107,16 +109,21 @@ def _refuse_key(table: str, keys: tuple[str, ...], name: str, columns: Collectio
 
 
 def _select(
-    rows: pl.DataFrame, table: str, keys: tuple[str, ...], part: str, members: Mapping[str, Sequence[str]]
+    rows: pl.DataFrame,
+    whole: pl.DataFrame,
+    table: str,
+    keys: tuple[str, ...],
+    part: str,
+    members: Mapping[str, Sequence[str]],
 ) -> pl.DataFrame:
-    """Return the rows that one `key=value` names."""
+    """Return the rows that one `key=value` names, of those that others have left of the `whole` table."""
     match = re.fullmatch(rf"\s*(.*?)\s*({OPERATOR})\s*(.*?)\s*", part, re.DOTALL)
     name, sign, value = match.groups() if match else (part.strip(), "", "")
     if name in keys and not sign:
         raise InputError(f"{table}: the key `{name}` needs a value; write `{name}={rows[name][0]}`, for example")
     if name not in keys:
         wanted = value if sign == "=" else f"{sign}{value}" or name
-        held = {key: rows[key].unique().to_list() for key in keys if key in rows.columns}
+        held = {key: whole[key].unique().to_list() for key in keys if key in whole.columns}
         holding = [key for key, values in held.items() if _choose(key, values, "=", wanted)]
         # A number in a text says more than the likeness of names does, and one that many columns may have says less.
         of_text = [key for key in holding if rows[key].dtype == pl.String]
@@ -156,7 +163,10 @@ def _choose(name: str, held: list[Any], sign: str, value: str) -> list[Any]:
         if chosen := [held_value for held_value in held if _fits(name, held_value, sign, value, fold)]:
             return chosen
     flags = re.IGNORECASE if len(folds) > 1 else re.NOFLAG
-    words = re.compile(rf"(?<![^\W_])(?<!\.){re.escape(_type(value))}(?![^\W_]|\.)", flags)
+    typed = _type(value)
+    # A sign needs no blank around it: the one of RTT >=30 ms.
+    begins, ends = (WORD_BEGINS if typed[:1].isalnum() else ""), (WORD_ENDS if typed[-1:].isalnum() else "")
+    words = re.compile(f"{begins}{re.escape(typed)}{ends}", flags)
     texts = [held_value for held_value in held if isinstance(held_value, str)] if sign == "=" and value else []
     return [text for text in texts if words.search(_type(text))]
 
