@@ -30,6 +30,7 @@ from ccreport.report.archive_fragments.ledger import LISTED_REJECTS, render_impo
 from ccreport.report.archive_fragments.other_records import count_others, render_others
 from ccreport.report.archive_fragments.provenance import render_assumptions, render_provenance
 from ccreport.report.archive_fragments.repetitions import describe_repetitions
+from ccreport.report.archive_fragments.report_title import title_report
 from ccreport.report.archive_fragments.suspects import render_suspect_rules, render_suspects, summarise_left_out
 from ccreport.report.fragments.about import render_about, render_groups, render_note
 from ccreport.report.fragments.dictionary import render_dictionary
@@ -40,6 +41,7 @@ from ccreport.report.markup.escape import decode_harmless, escape_text, fence_ht
 from ccreport.trace.uses import SCHEMA as USES
 
 TIMES = pl.List(pl.Datetime("us", "UTC"))
+NO_SESSIONS = make_table("sessions", [])
 NO_OTHERS = pl.DataFrame(
     schema={"noun": pl.String, "things": pl.Int64, "algorithms": pl.List(pl.String), "times": TIMES}
 )
@@ -246,17 +248,39 @@ def test_an_archive_without_runs_has_facts_too(inputs: dict[str, Any]):
     assert facts["runs"] == "no runs"
     assert facts["size"] == "0 B"
     assert facts["rtt"] == facts["dates"] == facts["algorithms"] == "unknown"
-    assert render_sessions(frames["runs"].clear(), frames["flows"].clear(), make_uses()) == ""
+    assert render_sessions(frames["runs"].clear(), frames["flows"].clear(), make_uses(), NO_SESSIONS) == ""
 
 
 def test_sessions_count_their_own_runs_and_flows(inputs: dict[str, Any]):
     frames = read_inputs(inputs)
-    rows = re.findall(r"<tr><td>.*", render_sessions(frames["runs"], frames["flows"], make_uses(run0="II")))
+    rows = re.findall(
+        r"<tr><td>.*", render_sessions(frames["runs"], frames["flows"], make_uses(run0="II"), NO_SESSIONS)
+    )
     # Runs 0 to 2 are of the first session, each with a job, a host and a flow of its own; run 3 has no flow.
     assert [re.findall(r'number">(\d+)<', row) for row in rows] == [["3", "3", "3", "3"], ["1", "1", "0", "1"]]
     assert "10 to 40" in rows[0]
     assert "80&#46;5" in rows[1]
     assert [row.endswith("<td>Table II</td></tr>") for row in rows] == [True, False]
+
+
+def test_the_first_test_of_a_session_in_virtual_time_is_by_its_clock(inputs: dict[str, Any]):
+    frames = read_inputs(inputs)
+    session = frames["runs"]["session"].drop_nulls()[0]
+    for clock in ("virtual", "real"):
+        sessions = make_table("sessions", [{"session": session, "clock": clock}])
+        page = render_sessions(frames["runs"], frames["flows"], make_uses(), sessions)
+        assert ("is by the virtual clock" in page) == (clock == "virtual")
+
+
+def test_a_generic_report_of_one_campaign_has_its_title() -> None:
+    sessions = make_table("sessions", [{"session": name, "title": "Two queues"} for name in "ab"])
+    runs = make_table("runs", [{"run_id": f"r{name}", "session": name} for name in "ab"])
+    assert title_report("generic", "Measurements", sessions, runs) == "Two queues"
+    assert title_report("esnet-dtn", "Measurements", sessions, runs) == "Measurements"
+    # Runs of another campaign, or that nobody collected, are not of this one.
+    two = make_table("sessions", [{"session": name, "title": name} for name in "ab"])
+    of_both = [(two, runs), (sessions.filter(session="a"), runs), (sessions.clear(), runs)]
+    assert [title_report("generic", "Measurements", *tables) for tables in of_both] == ["Measurements"] * 3
 
 
 def test_the_ledger_closes_where_the_states_sum_to_the_files_on_disk(inputs: dict[str, Any]):

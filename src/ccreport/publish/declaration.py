@@ -11,9 +11,10 @@ import yaml
 
 from ccreport.core.errors import InputError
 from ccreport.core.evaluation import has_known_authors, load_evaluation
-from ccreport.core.tables import load_schema
+from ccreport.core.tables import load_schema, read_table
 from ccreport.core.text import name_author
 from ccreport.core.units import read_whole_number
+from ccreport.report.archive_fragments.report_title import title_report
 
 # That of the year 9999, the last that dates have.
 LAST_SECOND: Final = 253_402_300_799
@@ -67,13 +68,19 @@ def declare_release(
     creators = declared["creators"] or [_name_author(author) for author in cited["authors"]]
     return Release(
         version=declared["version"],
-        title=declared["title"] or evaluation["title"],
+        title=declared["title"] or _find_title(declaration.stem, evaluation["title"], tables),
         description=declared["description"] or evaluation["subtitle"] or evaluation["title"],
         creators=tuple(Creator(**creator) for creator in creators),
         license=declared["license"] or cited["license"],
         doi=declared["doi"],
         moment=_find_moment(declared["date"], tables),
     )
+
+
+def _find_title(evaluation: str, title: str, tables: Path) -> str:
+    """Return the title that the report has."""
+    sessions, runs = (read_table(name, sorted((tables / name).glob("*.parquet"))) for name in ("sessions", "runs"))
+    return title_report(evaluation, title, sessions, runs)
 
 
 def _name_author(author: Mapping[str, str]) -> dict[str, str]:

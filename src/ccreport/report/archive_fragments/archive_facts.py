@@ -174,10 +174,10 @@ def describe_overlooked(raw_files: pl.DataFrame) -> str:
     return f"{count:,} {look} not read"
 
 
-def render_sessions(runs: pl.DataFrame, flows: pl.DataFrame, uses: pl.DataFrame) -> str:
+def render_sessions(runs: pl.DataFrame, flows: pl.DataFrame, uses: pl.DataFrame, sessions: pl.DataFrame) -> str:
     """Return one row for each session: jobs, runs, flows, hosts, RTTs, algorithms, first test and what it is for.
 
-    `uses` are as `list_uses` gives them. Nothing without any session.
+    `uses` are as `list_uses` gives them, `sessions` as the table is. Nothing without any session.
     """
     if not runs["session"].count():
         return ""
@@ -200,6 +200,8 @@ def render_sessions(runs: pl.DataFrame, flows: pl.DataFrame, uses: pl.DataFrame)
     table = render_table(SESSION_HEADER, rows, title="Sessions", numbers=range(1, 5))
     unused = "–: not used in a numbered table or figure."
     told = f"One row for each start of the test harness, with what its runs are for. {unused}"
+    if not runs.join(sessions.filter(clock="virtual"), on="session", how="semi").is_empty():
+        told += " The first test of a session in virtual time is by the virtual clock."
     return f"## Sessions {{#sessions}}\n\n{told}\n\n{table}"
 
 

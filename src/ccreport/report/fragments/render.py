@@ -40,6 +40,7 @@ from ccreport.report.archive_fragments.paths import read_paths, render_paths
 from ccreport.report.archive_fragments.provenance import name_archive, render_assumptions, render_provenance
 from ccreport.report.archive_fragments.raw_file_pages import render_file_pages
 from ccreport.report.archive_fragments.repetitions import describe_repetitions
+from ccreport.report.archive_fragments.report_title import title_report
 from ccreport.report.archive_fragments.suspects import render_suspect_rules, render_suspects, summarise_left_out
 from ccreport.report.first_page.pairs import call_labels, list_doubted, list_pairs, mark_published
 from ccreport.report.first_page.rtts import read_rtts
@@ -124,6 +125,7 @@ def render_fragments(
     facts: dict[str, Any] = json.loads(archive.read_text(encoding="utf-8"))
     settings = yaml.safe_load(config) or {}
     declared = load_evaluation(evaluation)
+    declared["title"] = title_report(evaluation.stem, declared["title"], sessions, runs)
     declared["claims"] = leave_out_unrelated(declared, flows["cc"].drop_nulls().unique(), summaries, figures)
     compared, judged = (read_table(name, [path]) for name, path in (("reproduction", reproduction), ("claims", claims)))
     explained = load_explanations(explanations, evaluation.stem, declared["claims"], archive)
@@ -202,7 +204,7 @@ def render_fragments(
     uses = list_uses(database, declared, figures)
     left_out = summarise_left_out(suspects, runs, attempts, uses, settings)
     write_fragment(fragments, "rejected.md", summarise_ledger(raw_files, rejects), left_out)
-    write_fragment(fragments, "sessions.md", render_sessions(runs, flows, uses))
+    write_fragment(fragments, "sessions.md", render_sessions(runs, flows, uses, sessions))
     write_fragment(fragments, "paths.md", render_paths(read_paths(database, declared["published_paths"]), uses))
     write_fragment(fragments, "collection.md", render_collection(sessions, calibrations, attempts, runs))
     write_fragment(fragments, "others.md", render_others(others))
