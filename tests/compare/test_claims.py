@@ -179,6 +179,26 @@ def test_a_claim_holds_if_all_its_checks_do(values: tuple[object, object], verdi
     assert {row["claim_verdict"] for row in rows} == {verdict}
 
 
+@pytest.mark.parametrize(
+    ("value", "is_percentage", "words"),
+    [
+        (0.8, False, "holds"),
+        # The other side is ahead.
+        (-0.4, False, "contradicted"),
+        (0.2, False, "differs only in size"),
+        ("NULL", False, "undecided"),
+        # Percentages are fractions in the table.
+        (0.2, True, "differs only in size"),
+    ],
+)
+def test_the_table_has_the_words_of_pages_too(value: object, is_percentage: bool, words: str) -> None:
+    sql = f"SELECT {value} AS value, {value} - 0.1 AS low, {value} + 0.1 AS high, 5 AS n"
+    check = {"sql": sql, "at_least": 0.5, "neutral": 0, "is_percentage": is_percentage}
+    first, second = judge_rows(check, {"sql": "SELECT 9 AS value, 9 AS low, 9 AS high, 5 AS n", "at_least": 1})
+    assert (first["claim_verdict_shown"], second["claim_verdict_shown"]) == (words, words)
+    assert (first["verdict_shown"], second["verdict_shown"]) == (words, "holds")
+
+
 def test_too_few_runs_are_not_enough_data() -> None:
     sql = "SELECT 1 AS value, 1 AS low, 1 AS high, 2 AS n"
     rows = judge_rows({"sql": sql}, {"sql": sql, "minimum_runs": 2})

@@ -73,6 +73,9 @@ def make_pairs(*pairs: list[dict[str, Any]]) -> pl.DataFrame:
     return list_pairs(conform(pl.DataFrame(rows, infer_schema_length=None), "reproduction"), BOTH)
 
 
+WORDS = {"holds": "holds", "does not hold": "contradicted", "not enough data": "undecided"}
+
+
 def make_claims(**verdicts: list[tuple[str, int]]) -> pl.DataFrame:
     """Return checks of claims, each as its verdict and its runs; the worst is the claim's."""
     order = ["does not hold", "not enough data", "holds"]
@@ -80,12 +83,14 @@ def make_claims(**verdicts: list[tuple[str, int]]) -> pl.DataFrame:
         {
             "claim_number": number,
             "claim": claim,
-            "claim_verdict": min((verdict for verdict, _ in checks), key=order.index),
+            "claim_verdict": (of_claim := min((verdict for verdict, _ in checks), key=order.index)),
+            "claim_verdict_shown": WORDS[of_claim],
             "check_number": place,
             "check": "c",
             "runs_count": runs,
             "minimum_runs_count": 3,
             "verdict": verdict,
+            "verdict_shown": WORDS[verdict],
         }
         for number, (claim, checks) in enumerate(verdicts.items(), 1)
         for place, (verdict, runs) in enumerate(checks, 1)

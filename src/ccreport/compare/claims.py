@@ -15,7 +15,7 @@ from typing import Any, Final
 import duckdb
 import polars as pl
 
-from ccreport.compare.claim_verdicts import FAILS, HOLDS, UNKNOWN, name_verdict, show_percentages
+from ccreport.compare.claim_verdicts import FAILS, HOLDS, UNKNOWN, name_checks, name_verdict
 from ccreport.compare.intervals import Measured, count_runs, find_extreme, is_within, widen
 from ccreport.core.configuration import check_explained
 from ccreport.core.csv_files import write_csv
@@ -65,9 +65,8 @@ def judge_claims(
     judged = conform(pl.DataFrame(rows, infer_schema_length=None), "claims")
     write_table(judged, "claims", parquet)
     write_csv(judged, csv)
-    shown = show_percentages(judged, declared["claims"])
     for claim in list_unexplained(judged):
-        verdict = name_verdict(shown.filter(claim=claim).to_dicts(), declared["claims"][claim])
+        verdict = judged.filter(claim=claim)["claim_verdict_shown"][0]
         print(f"claim {claim}: {verdict}, and nothing explains it")
 
 
@@ -207,7 +206,12 @@ def judge_claim(
         )
     verdicts = [row["verdict"] for row in rows]
     verdict = FAILS if FAILS in verdicts else UNKNOWN if UNKNOWN in verdicts else HOLDS
-    return [row | {"claim_verdict": verdict} for row in rows]
+    rows = [row | {"claim_verdict": verdict} for row in rows]
+    # Bounds and values are not in per cent here.
+    facts: dict[str, Any] = {"checks": [{**check, "is_percentage": False} for check in checks]}
+    named = zip(rows, name_checks(rows, facts), strict=True)
+    words = name_verdict(rows, facts)
+    return [row | {"claim_verdict_shown": words, "verdict_shown": of_check} for row, of_check in named]
 
 
 def judge_value(measured: Measured, check: Mapping[str, Any]) -> str:

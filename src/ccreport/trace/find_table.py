@@ -9,7 +9,6 @@ from typing import Any, Final
 import duckdb
 import polars as pl
 
-from ccreport.compare.claim_verdicts import name_verdict, show_percentages
 from ccreport.core.declarations import QUERIES, SCHEMAS
 from ccreport.core.declarations import list_tables as list_declared
 from ccreport.core.declared_files import read_declared, show_path
@@ -20,7 +19,6 @@ from ccreport.core.evaluation import (
     SAMPLE,
     choose_evaluation,
     list_evaluations,
-    load_evaluation,
     resolve_evaluation,
 )
 from ccreport.core.schema_problems import find_near, guess, guess_near
@@ -203,18 +201,12 @@ def _list_views(database: Path) -> set[str]:
 def list_verdicts(database: Path) -> list[tuple[int, str, str]]:
     """Return number, name and verdict of the claims that were judged beside a database, in their order.
 
-    The verdict is that of `name_verdict`; of a claim that its evaluation does not make any more that of the table.
+    The verdict is in the words of pages, and in those of the table where an older version judged.
     """
-    declared: Mapping[str, Any] = {}
-    with contextlib.suppress(InputError):
-        declared = load_evaluation(find_evaluation(database))[CLAIMS]
-    verdicts = []
-    shown = show_percentages(_read_claims(database), declared)
-    for (number, claim), own in shown.group_by("claim_number", "claim", maintain_order=True):
-        rows, facts = own.to_dicts(), declared.get(claim, {"checks": ()})
-        is_known = len(rows) == len(facts["checks"])
-        verdicts.append((number, claim, name_verdict(rows, facts) if is_known else rows[0]["claim_verdict"]))
-    return verdicts
+    judged = _read_claims(database)
+    words = judged.get_column("claim_verdict_shown", default=judged["claim_verdict"])
+    rows = judged.select("claim_number", "claim", words.alias("words"))
+    return rows.unique("claim_number", keep="first", maintain_order=True).rows()
 
 
 def list_claims(database: Path) -> list[str]:
