@@ -184,6 +184,40 @@ def test_without_declared_clients_starts_are_measured(tmp_path: Path) -> None:
     assert flows["rtt_nominal_ms"].to_list() == [20.0, 20.0]
 
 
+@pytest.mark.parametrize(
+    ("asked", "pacing"),
+    [
+        ([{"target_bitrate_bps": 8e7}], 8e7),
+        ([{"target_bitrate_bps": 0.0, "fq_rate_bps": 0.0}], None),
+        ([{"target_bitrate_bps": 8e7, "fq_rate_bps": 5e7}], 5e7),
+        ([{"target_bitrate_bps": 8e7}, {"target_bitrate_bps": 8e7}], 8e7),
+        # One rate says nothing of flows that were kept to others, or to none.
+        ([{"target_bitrate_bps": 8e7}, {"target_bitrate_bps": 9e7}], None),
+        ([{"target_bitrate_bps": 8e7}, {}], None),
+        ([{"target_bitrate_bps": 8e7, "protocol": "UDP"}], None),
+    ],
+)
+def test_flows_that_the_program_keeps_to_a_rate_are_paced(
+    asked: list[dict[str, Any]], pacing: float | None, tmp_path: Path
+) -> None:
+    tests = [TEST | {"client_number": number} | facts for number, facts in enumerate(asked, 1)]
+    run, _ = measure(tmp_path, tests=tests, streams=[stream(1, sender_bytes=2_000_000, sender_s=8.0)])
+    assert run["pacing_bps"] == pacing
+    if len(asked) == 1:
+        paced = [{"experiment_id": "e", "pacing_bps": 1e6}]
+        assert measure(tmp_path, tests=tests, experiments=paced)[0]["pacing_bps"] == 1e6
+
+
+def test_runs_of_a_layout_that_differ_in_the_rate_asked_for_are_conditions_of_their_own(tmp_path: Path) -> None:
+    run = ManifestRun("r", None, None, 1, conditions={})
+    conditions = {
+        rate: measure(tmp_path, run, tests=[TEST | {"target_bitrate_bps": rate}])[0]["condition_id"]
+        for rate in (0.0, 4e7, 8e7)
+    }
+    assert len({*conditions.values()}) == 3
+    assert conditions[8e7] == conditions[0.0] + "-b80000000"
+
+
 def test_an_interrupted_run_counts_only_if_asked(tmp_path: Path) -> None:
     tables: dict[str, list[dict[str, Any]]] = {
         "tests": [TEST | {"is_interrupted": True}],

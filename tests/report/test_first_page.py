@@ -311,6 +311,20 @@ def test_who_retransmits_less_is_said_with_the_ratios_of_both():
     )
 
 
+def test_who_retransmits_nothing_is_counted_once_and_has_no_ratio():
+    asked = make_comparisons(
+        ("undecided", "no loss, 1 flow", 1.0), ("undecided", "no loss, 2 flows", 1.0), ("CUBIC faster", "x, both", 590.0)
+    ).with_columns(
+        measure=pl.lit("retransmit_ratio"),
+        first_mean=pl.Series([0.0, 0.001, 0.006]),
+        second_mean=pl.Series([0.0, 0.001, 0.0]),
+    )
+    (said,) = describe_retransmits(asked)
+    shown = html.unescape(said)
+    assert "BBR retransmits more than CUBIC (0.600 % of segments against 0 %)" in shown
+    assert shown.endswith(": CUBIC retransmits less in 1; in 1 neither retransmits anything; 1 is undecided.")
+
+
 def test_clear_differences_of_retransmits_have_a_sentence_each():
     # One of four with random loss is clear; five are clear in all, of which three are told.
     lossy = [("BBR retransmits less" if n == 0 else "undecided", f"1 % loss, {n} flows", 0.5) for n in range(4)]

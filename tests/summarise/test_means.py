@@ -153,6 +153,21 @@ def test_questions_name_what_is_told_apart_alone(tmp_path: Path) -> None:
     ]
 
 
+def test_a_question_names_the_parameter_of_a_value(tmp_path: Path) -> None:
+    tables = gather(
+        *(
+            run(10 * n + place, {"cubic": n, "bbr": 2 * n}, parameter_name="bdp", parameter_value=value)
+            for place, value in enumerate(("0.5", "2"))
+            for n in (1, 2, 3)
+        )
+    )
+    table, _ = summarise("comparisons", build_database(tmp_path, tables, GENERIC), GENERIC)
+    assert {part for question in table["question"] for part in question.split(", ") if "bdp" in part} == {
+        "bdp 0.5",
+        "bdp 2",
+    }
+
+
 def test_columns_stand_side_by_side(tmp_path: Path) -> None:
     evaluation = declare(
         tmp_path, rows=["path_rtt"], columns=["algorithm"], measures=["runs_count", "retransmit_ratio"]

@@ -86,9 +86,10 @@ def condition_of(experiment_id: str, run: ManifestRun) -> str:
 
 
 def part_conditions(runs: pl.DataFrame, manifest: Manifest) -> pl.DataFrame:
-    """Return the runs, those that a declared layout names with algorithms and number of flows in their condition's id.
+    """Return the runs, those that a declared layout names with what their files tell of the command in their condition.
 
-    A job of the harness has one command, so that its runs differ in neither; other files tell it themselves.
+    These are the algorithms, the number of flows and the rate that the test program kept each to. A job of the harness
+    has one command, so that its runs differ in none of them.
     """
     declared = [run.run_id for run in manifest.runs if run.conditions is not None]
     point = pl.format(
@@ -96,7 +97,7 @@ def part_conditions(runs: pl.DataFrame, manifest: Manifest) -> pl.DataFrame:
         "condition_id",
         pl.col("cc_list").fill_null("unknown").str.replace_all(r"[^A-Za-z0-9_]+", "-"),
         pl.col("flows_count").fill_null(0),
-    )
+    ) + pl.format("-b{}", pl.col("asked_bps").round(0).cast(pl.Int64)).fill_null("")
     return runs.with_columns(
         condition_id=pl.when(pl.col("run_id").is_in(declared)).then(point).otherwise("condition_id")
     )

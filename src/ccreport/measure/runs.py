@@ -122,6 +122,7 @@ def summarise_tests(tests: pl.DataFrame) -> pl.DataFrame:
             pl.col("duration_s").max(),
             sum_if_all("volume_bytes"),
             _count_asked().alias("flows_asked_count"),
+            _find_limit().alias("asked_bps"),
             pl.col("start_utc").min(),
             pl.col("is_interrupted").any(),
             sum_if_all("cpu_host_total_pct"),
@@ -135,6 +136,13 @@ def _count_asked() -> pl.Expr:
     directions = pl.when("is_bidirectional").then(2).otherwise(1)
     asked = directions * pl.when(pl.col("protocol").fill_null("TCP") == "TCP").then("streams_count").otherwise(0)
     return pl.when(asked.is_not_null().all()).then(asked.sum())
+
+
+def _find_limit() -> pl.Expr:
+    """Return the rate that all TCP clients were told to keep each stream to; null where there is none, or several."""
+    asked = (pl.col(name).replace(0, None) for name in ("target_bitrate_bps", "fq_rate_bps"))
+    limits = pl.min_horizontal(asked).filter(pl.col("protocol").fill_null("TCP") == "TCP")
+    return pl.when(limits.n_unique() == 1).then(limits.first())
 
 
 def summarise_flows(flows: pl.DataFrame) -> pl.DataFrame:
@@ -211,6 +219,7 @@ def complete_runs(runs: pl.DataFrame, *, include_interrupted: bool, include_cpu_
         rtt_ms=pl.coalesce("rtt_ms", "rtt_min_ms"),
         rtt_source=pl.coalesce("rtt_source", measured),
         # Linux nersc-tbn-1 6.1.176 #1 Sat Jul 4 15:38:16 UTC 2026 x86_64
+        pacing_bps=pl.coalesce("pacing_bps", "asked_bps"),
         sender_host=pl.coalesce("sender_host", uname.list.get(1, null_on_oob=True)),
         kernel=pl.coalesce("kernel", uname.list.get(2, null_on_oob=True)),
         tool=pl.coalesce("tool", pl.when(pl.col("flows_count").is_not_null()).then(pl.lit("ss"))),

@@ -57,6 +57,9 @@ WORDS: Final = {
     "bottleneck_bps": "'bottleneck ' || name_rate(bottleneck_bps)",
     "nic_bps": "'sender ' || name_rate(nic_bps)",
     "pacing_bps": "'paced to ' || name_rate(pacing_bps)",
+    # A value says nothing without its name.
+    "parameter_name": "if(parameter_value IS NULL, parameter_name, NULL)",
+    "parameter_value": "if(parameter_value IS NULL, NULL, concat_ws(' ', parameter_name, parameter_value))",
     "background_udp_bps": "'beside ' || name_rate(background_udp_bps) || ' of UDP'",
     "sender_speed": "sender_speed || ' sender'",
     "beside": "coalesce('both ' || replace(beside, ',', ' and '), 'alone')",

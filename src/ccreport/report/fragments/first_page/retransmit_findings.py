@@ -87,7 +87,7 @@ def _tell_case(own: pl.DataFrame, rtts: pl.DataFrame) -> str:
     (low, less), (high, more) = sorted((100 * row[f"{which}_mean"], row[f"{which}_algorithm"]) for which in SIDES)
     where = escape_text(phrase_conditions(row["question"], name_rtts(rtts, own)))
     ratio = row["effect_mean_ratio"]
-    times = f"{show_plain(max(ratio, 1 / ratio))} times as much as" if ratio else "more than"
+    times = f"{show_plain(max(ratio, 1 / ratio))} times as much as" if ratio and low else "more than"
     shares = f"{show_plain(high)} &#37; of segments against {show_plain(low)} &#37;"
     said = f"{where} {escape_text(more)} retransmits {times} {escape_text(less)} ({shares})"
     return f"{said[0].upper()}{said[1:]}."
@@ -95,8 +95,9 @@ def _tell_case(own: pl.DataFrame, rtts: pl.DataFrame) -> str:
 
 def _count_verdicts(asked: pl.DataFrame) -> str:
     less = Counter(asked["ahead_algorithm"].drop_nulls()).most_common()
-    undecided = asked.filter(verdict=UNDECIDED).height
-    neither = asked.filter(first_mean=0, second_mean=0).height
+    is_none = (pl.col("first_mean") == 0) & (pl.col("second_mean") == 0)
+    neither = asked.filter(is_none).height
+    undecided = asked.filter(~is_none.fill_null(value=False), verdict=UNDECIDED).height
     equal = asked.height - sum(count for _, count in less) - undecided - neither
     said = [f"{escape_text(name)} retransmits less in {count:,}" for name, count in less]
     said += [f"in {neither:,} neither retransmits anything"] if neither else []
