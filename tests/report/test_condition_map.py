@@ -49,7 +49,7 @@ def test_a_field_says_only_what_differs_from_the_others() -> None:
         compare("d", None, **equal),
     ]
     shown = render_condition_map(pl.DataFrame(rows), {}, rows_at_most=4)
-    assert 'title="a&#58; undecided"' in shown
+    assert 'title="a&#44; BBR over CUBIC&#58; undecided"' in shown
     assert "Ratio of the geometric means of BBR over CUBIC, with its" in shown
     assert "The algorithms have 5 runs each in a field that gives no n." in shown
     assert "1&#46;60&nbsp;?<br><small>mean ratio 1&#46;50</small></a>" in shown
@@ -140,6 +140,22 @@ def test_each_comparison_is_a_field_that_leads_to_its_runs() -> None:
         "<small>mean ratio 1&#46;50</small></td>" in shown
     )
     assert '±5 &#37;. ?[&#160;and stripes]{.content-visible when-format="html"}: undecided. Below, where' in shown
+
+
+def test_of_three_algorithms_each_row_says_which_two_it_compares() -> None:
+    asked = pl.DataFrame(
+        [
+            compare(f"1 flow, RTT {rtt} ms", 2.0, first_algorithm=first, second_algorithm=second)
+            for first, second in (("BBR", "CUBIC"), ("BBR", "Reno"))
+            for rtt in (100, 20)
+        ]
+    ).with_columns(measure=pl.lit("goodput_per_flow_bps"))
+    shown = html.unescape(render_condition_map(asked, {}, 9))
+    assert "## Goodput per flow {" in shown
+    assert re.findall(r'<th scope="row">(.*?)</th>', shown) == [
+        f"1 flow<br><small>BBR over {name}</small>" for name in ("CUBIC", "Reno")
+    ]
+    assert re.findall(r'<th scope="col">(RTT.*?)</th>', shown) == ["RTT 20 ms", "RTT 100 ms"]
 
 
 def test_the_page_says_why_a_field_is_open_whose_interval_excludes_one() -> None:

@@ -312,9 +312,8 @@ def test_who_retransmits_less_is_said_with_the_ratios_of_both():
 
 
 def test_who_retransmits_nothing_is_counted_once_and_has_no_ratio():
-    asked = make_comparisons(
-        ("undecided", "no loss, 1 flow", 1.0), ("undecided", "no loss, 2 flows", 1.0), ("CUBIC faster", "x, both", 590.0)
-    ).with_columns(
+    questions = (("undecided", "no loss", 1.0), ("undecided", "loss", 1.0), ("CUBIC faster", "x, both", 590.0))
+    asked = make_comparisons(*questions).with_columns(
         measure=pl.lit("retransmit_ratio"),
         first_mean=pl.Series([0.0, 0.001, 0.006]),
         second_mean=pl.Series([0.0, 0.001, 0.0]),

@@ -4,6 +4,7 @@ Rows are conditions, columns round-trip times. It is a table of HTML, so that ea
 """
 
 import math
+import re
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -18,6 +19,7 @@ from ccreport.core.text import count_things, make_label
 from ccreport.figures.kit.series_styles import style_series
 from ccreport.figures.kit.theme import STYLES
 from ccreport.report.first_page.rtts import BUCKET, NO_RTTS, name_rtts
+from ccreport.report.fragments.first_page.rate_findings import PER_FLOW
 from ccreport.report.markup.blocks import Html, text
 from ccreport.report.markup.escape import escape_text, fence_html
 from ccreport.summarise.grids.links import cell_href
@@ -112,6 +114,7 @@ def _render_measure(
     measure: str, rows: list[dict[str, Any]], titles: Mapping[str, str], look: Look, rtts: pl.DataFrame
 ) -> Iterator[str]:
     title = next((shown for start, shown in TITLES.items() if measure.startswith(start)), measure)
+    title += " per flow" if measure.endswith(PER_FLOW) else ""
     pairs = dict.fromkeys((row["first_algorithm"], row["second_algorithm"]) for row in rows)
     of_pairs = ", ".join(f"{first} over {second}" for first, second in pairs)
     yield f"## {escape_text(title)} {{#{make_label('map', measure)}}}\n"
@@ -175,7 +178,7 @@ def _name_equality(rows: list[dict[str, Any]]) -> str:
 
 def _render_map(rows: list[dict[str, Any]], heading: str, measure: str, look: Look, rtts: pl.DataFrame) -> str:
     """Return the map of the questions about one table."""
-    columns = list(dict.fromkeys(split_question(row["question"])[1] for row in rows))
+    columns = sorted(dict.fromkeys(split_question(row["question"])[1] for row in rows), key=_find_number)
     # "Table II": the rest of its title is about what it shows itself.
     names = (text(heading.partition(":")[0] or "Condition"), *(_head_column(column, rows, rtts) for column in columns))
     head = "".join(f'<th scope="col">{name}</th>' for name in names)
@@ -186,6 +189,12 @@ def _render_map(rows: list[dict[str, Any]], heading: str, measure: str, look: Lo
         f'<table class="data condition-map">\n<thead><tr>{head}</tr></thead>\n'
         f"<tbody>\n{body}\n</tbody>\n</table>\n</div>"
     )
+
+
+def _find_number(column: str) -> float:
+    """Return the first number of a column's name, by which columns are sorted."""
+    found = re.search(r"\d+(\.\d+)?", column)
+    return float(found[0]) if found else math.inf
 
 
 def _head_column(column: str, rows: list[dict[str, Any]], rtts: pl.DataFrame) -> Html:
@@ -208,9 +217,11 @@ def _render_rows(rows: list[dict[str, Any]], columns: list[str], look: Look) -> 
     for row in rows:
         label, column = split_question(row["question"])
         fields.setdefault((label, row["first_algorithm"], row["second_algorithm"]), {})[column] = row
-    for (label, *_), of_columns in fields.items():
+    pairs = {(first, second) for _, first, second in fields}
+    for (label, first, second), of_columns in fields.items():
         shown = "".join(_render_field(of_columns.get(column), look) for column in columns)
-        yield f'<tr><th scope="row">{text(label)}</th>{shown}</tr>'
+        pair = f"<br><small>{text(f'{first} over {second}')}</small>" if len(pairs) > 1 else ""
+        yield f'<tr><th scope="row">{text(label)}{pair}</th>{shown}</tr>'
 
 
 def _list_details(row: Mapping[str, Any], look: Look) -> list[str]:
@@ -243,7 +254,7 @@ def _render_field(row: Mapping[str, Any] | None, look: Look) -> str:
         shown = Html(f"{shown}<br><small>{text(', '.join(details))}</small>")
     kind = f"number {choose_shade(row, look.colours)}" + (" undecided" if row["verdict"] == UNDECIDED else "")
     if row["number"] <= look.rows_at_most:
-        told = f"{row['question']}: {row['verdict']}"
+        told = f"{row['question']}, {row['first_algorithm']} over {row['second_algorithm']}: {row['verdict']}"
         link = f'<a href="{cell_href(COMPARISONS, row["number"])}" title="{text(told)}">{shown}</a>'
         return f'<td class="{kind}">{link}</td>'
     return f'<td class="{kind}">{shown}</td>'
