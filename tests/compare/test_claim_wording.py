@@ -39,7 +39,7 @@ def test_the_checks_of_a_claim_are_summed_up_by_verdict() -> None:
     rows[1]["at_least"] = 4
     for neutral, said in {1: "Differs only in size", 3.5: "Contradicted"}.items():
         facts = {"checks": [{"neutral": neutral}] * 3}
-        assert sum_up_checks(rows, facts) == f"All checks must hold. Holds: 1, 3. {said}: 2."
+        assert sum_up_checks(rows, facts) == f"All checks must hold: holds (check 1 and 3), {said.lower()} (check 2)."
     assert sum_up_checks(rows[:1], {"checks": [{}]}) == ""
 
 

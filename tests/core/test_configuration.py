@@ -13,6 +13,7 @@ from ccreport.core.configuration import (
     check_config,
     check_explanations,
     check_file,
+    check_pathvars,
     find_license_problem,
     find_orcid_problem,
     find_results_problem,
@@ -115,6 +116,15 @@ def test_results_have_a_folder_of_their_own(
     Path("config.yaml").touch()
     found = find_results_problem(Path(results), [Path("archive/mine")], tmp_path)
     assert found is None if said is None else str(found).startswith(f"{results} {said}")
+
+
+def test_logs_have_a_folder_too(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("README.md").touch()
+    for place in ("README.md", "README.md/below"):
+        with pytest.raises(DeclarationError, match=f"pathvars.logs: {place} is a file, or below one; name a folder"):
+            check_pathvars(Sources({"pathvars": {"logs": place}}, []))
+    check_pathvars(Sources({"pathvars": {"logs": "logs/new"}}, []))
 
 
 def test_defaults_are_filled_in_and_the_default_campaign_need_not_exist(

@@ -65,7 +65,7 @@ def test_a_claim_is_explained_by_its_checks_runs_and_files(results: Path, capsys
     assert main(["explain", "fast", "--database", str(results), "--evaluation", evaluation]) == 0
     printed = capsys.readouterr().out
     assert printed.startswith("mine, claim 1, fast: undecided\n  It is fast (Section 1)\n")
-    assert "\n  All checks must hold. Undecided: 1, 2.\n\nCheck 1, rate: " in printed
+    assert "\n  All checks must hold: undecided (check 1 and 2).\n\nCheck 1, rate: " in printed
     assert "  here           10000000\n  accepted       at least 1\n  runs           1 (at least 1 needed)\n" in printed
     assert f"    {FASTER}\n" in printed
     # One run of a short path with CUBIC, one of a long path; a part of the query that is called `runs` selects none.

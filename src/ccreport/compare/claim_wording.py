@@ -87,5 +87,5 @@ def sum_up_checks(rows: Sequence[Mapping[str, Any]], facts: Mapping[str, Any]) -
     numbers: dict[str, list[str]] = {}
     for row, verdict in zip(rows, name_checks(rows, facts), strict=True):
         numbers.setdefault(verdict, []).append(str(row["check_number"]))
-    listed = (f"{verdict.capitalize()}: {', '.join(checks)}." for verdict, checks in numbers.items())
-    return f"All checks must hold. {' '.join(listed)}"
+    listed = (f"{verdict} (check {' and '.join(checks)})" for verdict, checks in numbers.items())
+    return f"All checks must hold: {', '.join(listed)}."

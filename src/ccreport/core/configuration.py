@@ -5,6 +5,7 @@ one that says it.
 """
 
 import difflib
+import os
 import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -124,13 +125,23 @@ def check_pathvars(sources: Sources) -> None:
         for name, folder in given.items():
             if not isinstance(folder, str) or not folder:
                 raise sources.blame((PATHVARS, name), f"{PATHVARS}.{name}: `{folder}` is not the name of a folder")
+            if fault := find_folder_problem(Path(folder)):
+                raise sources.blame((PATHVARS, name), f"{PATHVARS}.{name}: {fault}")
+
+
+def find_folder_problem(folder: Path) -> str | None:
+    """Return why nothing can be written into a folder, which need not exist yet; None where it can."""
+    nearest = next(place for place in (folder.resolve(), *folder.resolve().parents) if place.exists())
+    if not nearest.is_dir():
+        return f"{folder} is a file, or below one; name a folder"
+    return None if os.access(nearest, os.W_OK) else f"{folder} cannot be written; name another folder"
 
 
 def find_results_problem(results: Path, archives: Collection[Path], checkout: Path) -> str | None:
     """Return why results cannot be in a folder; None where they can."""
     real = results.resolve()
-    if any(place.exists() and not place.is_dir() for place in (real, *real.parents)):
-        return f"{results} is a file, or below one; name a folder"
+    if problem := find_folder_problem(results):
+        return problem
     for archive in (archive.resolve() for archive in archives):
         if real.is_relative_to(archive) or archive.parent == real:
             return f"{results} has the raw files of {show_path(archive)}; name a folder of their own for results"

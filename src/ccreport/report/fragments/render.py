@@ -235,7 +235,7 @@ def render_fragments(
         write_fragment(fragments, f"{name}.md", page)
     write_fragment(fragments, "captures_list.md", render_captures(captures, logs, runs))
     held = {"has_captures": not captures.is_empty(), "has_others": not others.is_empty()}
-    name = evaluation.stem if evaluation.stem in list_evaluations() else evaluation.name
+    name = evaluation.stem if evaluation.stem in list_evaluations() else f"path/to/{evaluation.name}"
     _render_exhibits(declared, judged, summaries, figures, fragments, read, evaluation=name, **held)
 
 
