@@ -199,3 +199,41 @@ def test_an_rtt_that_only_samples_have_is_declared_and_not_missing(
     assert "differ only in rtt_ms" in said
     assert "An RTT is declared; 2 of 2 runs measured less" in said
     assert "no declared RTT" not in said
+
+
+def write_buffers(folder: Path, layout: str) -> Path:
+    """Write tests of two buffers, of two flows each, and samples whose names say the buffers without their unit."""
+    files = {"layout.yaml": layout} if layout else {}
+    for (place, buffer), trial in itertools.product(enumerate(("0.5", "2")), (1, 2)):
+        start_s = START_S + 60 * (2 * trial + place)
+        for flow, cc in enumerate(ALGORITHMS):
+            port = 4000 + 10 * (2 * trial + place) + flow
+            files[f"buf{buffer}BDP/trial{trial}/dtn{flow}_{cc}.json"] = client_output(port, cc, start_s)
+        files[f"sockets/buf{buffer}_trial{trial}.txt"] = socket_samples(port, cc, start_s)
+    return write_archive(folder, files)
+
+
+def test_a_number_with_other_letters_is_the_same_group(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    folder = write_buffers(tmp_path, "")
+    assert adopt(folder, check=False) == 0
+    assert list_columns(capsys.readouterr().out, "run", "files") == [
+        (f"bdp={buffer}, iteration={trial}", "iperf3 × 2, ss") for buffer in ("0.5", "2") for trial in (1, 2)
+    ]
+    assert "sockets/buf(?P<bdp>[0-9.]+)_trial" in (folder / "layout.yaml").read_text()
+
+
+def test_groups_that_would_make_runs_contradict_themselves_are_not_advised(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    layout = r"""files:
+  - pattern: '(?P<bdp>buf[0-9.]+)BDP/trial(?P<iteration>[0-9]+)/(?P<flow>dtn[0-9]+)_(?P<cc>[a-z]+)\.json'
+    set: {job: all}
+  - pattern: 'sockets/(?P<buf>buf[0-9.]+)_trial(?P<iteration>[0-9]+)\.txt'
+    set: {job: all}
+"""
+    assert adopt(write_buffers(tmp_path, layout), check=True) == 0
+    said = capsys.readouterr().out
+    assert "4 runs of ss without a test and those with one differ only in bdp and buf" in said
+    assert "runs_by" not in said
+    # They are of some of these runs.
+    assert "no ss" not in said

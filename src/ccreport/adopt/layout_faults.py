@@ -10,6 +10,7 @@ from typing import Final, NamedTuple
 
 from ccreport.adopt.path_words import split_path
 from ccreport.adopt.patterns import make_pattern
+from ccreport.adopt.repairs import count_left_out
 from ccreport.adopt.rows import FILES, Row
 from ccreport.archive.layout import IGNORED, Layout
 from ccreport.archive.manifest import Manifest
@@ -30,10 +31,10 @@ PIECE: Final = re.compile(
 
 
 class Parted(NamedTuple):
-    """A run without a test, the run with a test that it may be of, and the groups that one of them or both have."""
+    """A run without a test, those with one that it may be of, and groups that one of it and the first has, or both."""
 
     row: Row
-    test: Row
+    tests: tuple[Row, ...]
     differing: frozenset[str]
     common: frozenset[str]
 
@@ -98,13 +99,20 @@ def find_parted(layout: Layout, manifests: Iterable[Manifest], rows: Iterable[Ro
             if any(by_id[run_id].kinds.keys() <= kinds for kinds in complete):
                 continue
             own = keys[run_id]
-            for test in tests:
-                common = own.keys() & keys[test].keys()
-                if common and all(own[group] == keys[test][group] for group in common):
-                    differing = frozenset(own.keys() ^ keys[test].keys())
-                    parted.append(Parted(by_id[run_id], by_id[test], differing, frozenset(common)))
-                    break
+            agreeing = [test for test in tests if _agree(own, keys[test])]
+            if agreeing:
+                first = keys[agreeing[0]].keys()
+                owners = tuple(by_id[test] for test in agreeing)
+                parted.append(
+                    Parted(by_id[run_id], owners, frozenset(own.keys() ^ first), frozenset(own.keys() & first))
+                )
     return parted
+
+
+def _agree(one: Mapping[str, str], other: Mapping[str, str]) -> bool:
+    """Tell whether two runs have a group in common, and the same in all that they have."""
+    common = one.keys() & other.keys()
+    return bool(common) and all(one[group] == other[group] for group in common)
 
 
 def _read_keys(layout: Layout, manifest: Manifest) -> dict[str, dict[str, str]]:
@@ -117,20 +125,27 @@ def _read_keys(layout: Layout, manifest: Manifest) -> dict[str, dict[str, str]]:
     return keys
 
 
-def describe_parted(parted: Iterable[Parted]) -> Iterator[str]:
+def describe_parted(layout: Layout, manifests: Iterable[Manifest], parted: Iterable[Parted]) -> Iterator[str]:
     """Yield by which groups alone files are of other runs than tests, and what to do."""
     alike: dict[tuple[frozenset[str], frozenset[str]], list[Parted]] = defaultdict(list)
     for pair in parted:
         alike[pair.differing, pair.common].append(pair)
+    kinds_of = {file.path: file.kind for manifest in manifests for file in manifest.files}
     for (differing, common), own in alike.items():
-        row, test = own[0].row, own[0].test
+        row, test = own[0].row, own[0].tests[0]
         kinds = " and ".join(sorted(FILES.get(kind, kind) for kind in row.kinds))
         without = f"{count_things(len(own), 'run')} of {kinds} without a test"
         yield f"{without} and those with one differ only in {' and '.join(sorted(differing))}, which not all have:"
         yield f"  {row.run.suffix}"
         yield f"  {test.run.suffix}"
-        yield "Set these in the patterns of the others, too, or add to the layout:"
-        yield f"  runs_by: [{', '.join(sorted(common))}]"
+        mended = replace(layout, runs_by=tuple(sorted(common)))
+        if count_left_out(mended, kinds_of) > count_left_out(layout, kinds_of) - len(own):
+            yield "Name what is the same in both by one group, with the same values, in all patterns."
+            continue
+        of_table = {group for told in (layout.by_path, layout.by_run) for groups in told.values() for group in groups}
+        or_else = "Set these in the patterns of the others, too, or add to the layout:"
+        yield "Add to the layout:" if differing <= of_table else or_else
+        yield f"  runs_by: [{', '.join(mended.runs_by)}]"
 
 
 def describe_untested(rows: Iterable[Row], parted: Iterable[Parted]) -> Iterator[str]:
@@ -177,13 +192,19 @@ def join_parted(rows: Iterable[Row], parted: Iterable[Parted]) -> list[Row]:
     """Return the runs as they are meant: with the files of those that differ from them in nothing that both have."""
     meant = {row.run.run_id: row for row in rows}
     for pair in parted:
-        test, other = meant[pair.test.run.run_id], meant.pop(pair.row.run.run_id, pair.row)
-        rtt_ms = test.run.rtt_nominal_ms if test.run.rtt_nominal_ms is not None else other.run.rtt_nominal_ms
-        conditions = (other.run.conditions or {}) | (test.run.conditions or {})
-        meant[test.run.run_id] = replace(
-            test,
-            run=replace(test.run, rtt_nominal_ms=rtt_ms, conditions=conditions),
-            kinds=test.kinds + other.kinds,
-            min_rtts_ms=test.min_rtts_ms + other.min_rtts_ms,
-        )
+        other = meant.pop(pair.row.run.run_id, pair.row)
+        for run_id in (test.run.run_id for test in pair.tests):
+            meant[run_id] = _join(meant[run_id], other)
     return list(meant.values())
+
+
+def _join(test: Row, other: Row) -> Row:
+    """Return a run with a test with the files of another."""
+    rtt_ms = test.run.rtt_nominal_ms if test.run.rtt_nominal_ms is not None else other.run.rtt_nominal_ms
+    conditions = (other.run.conditions or {}) | (test.run.conditions or {})
+    return replace(
+        test,
+        run=replace(test.run, rtt_nominal_ms=rtt_ms, conditions=conditions),
+        kinds=test.kinds + other.kinds,
+        min_rtts_ms=test.min_rtts_ms + other.min_rtts_ms,
+    )

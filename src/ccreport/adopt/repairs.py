@@ -2,20 +2,25 @@
 
 import copy
 import itertools
+import re
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from pathlib import PurePosixPath
+from typing import Final
 
 from ccreport.adopt.contents import Content
 from ccreport.adopt.path_words import escape
-from ccreport.adopt.patterns import Column
+from ccreport.adopt.patterns import Column, ProposedPattern
 from ccreport.adopt.proposal import JOB, Proposal
 from ccreport.adopt.roles import stand_for_algorithms
 from ccreport.archive.layout import NAME, Layout, Pattern
-from ccreport.archive.layout_groups import KINDS, OF_FILES
+from ccreport.archive.layout_groups import KINDS, KNOWN, OF_FILES
 from ccreport.inventory.kinds import RUN_KINDS, TEST_KINDS
 from ccreport.inventory.names import read_declared
+
+# buf0.5 · 0.5BDP · buf0.5BDP
+AMOUNT: Final = re.compile(r"(?P<before>[^0-9]*)(?P<number>[0-9]+(?:\.[0-9]+)?)(?P<behind>[^0-9]*)")
 
 
 def repair(proposal: Proposal, contents: Mapping[str, Content]) -> Proposal:
@@ -33,23 +38,29 @@ def _count_left_out(proposal: Proposal, contents: Mapping[str, Content]) -> int:
         patterns.append(Pattern(f"files.{number}", own.write_pattern(), KINDS[own.kind], constants, own.factors))
     groups = frozenset(group for own in proposal.patterns for group in (*own.groups, *proposal.list_constants(own)))
     layout = Layout(NAME, tuple(patterns), runs_by=tuple(proposal.runs_by), groups=groups)
-    named = read_declared(layout, {path: PurePosixPath(path).parent for path in contents}).values()
+    return count_left_out(layout, dict.fromkeys(contents))
+
+
+def count_left_out(layout: Layout, kinds: Mapping[str, str | None]) -> int:
+    """Return how many files a layout leaves out, as of a proposal; `kinds` are by path, None where the layout says."""
+    named = read_declared(layout, {path: PurePosixPath(path).parent for path in kinds}).items()
     places = Counter(
-        (name.kind, folder, name.run, name.client_number, name.side)
-        for folder, name in named
-        if name.run is not None and name.kind in RUN_KINDS
+        (kind, folder, name.run, name.client_number, name.side)
+        for path, (folder, name) in named
+        if name.run is not None and (kind := kinds[path] or name.kind) in RUN_KINDS
     )
     tests = {(folder, run) for kind, folder, run, *_ in places if kind in TEST_KINDS}
     return (
-        sum(name.problem is not None for _, name in named)
+        sum(name.problem is not None for _, (_, name) in named)
         + sum(count - 1 for count in places.values())
         + sum((folder, run) not in tests for _, folder, run, *_ in places)
     )
 
 
 def _list_repairs(proposal: Proposal, contents: Mapping[str, Content]) -> Iterator[Proposal]:
-    """Yield a proposal as it is, with other groups by which files are of one run, and with words as more groups."""
-    for own in (proposal, _name_words(proposal, contents)):
+    """Yield a proposal as it is, with other groups by which files are of one run, and with other or more groups."""
+    equated = _equate_groups(proposal)
+    for own in (proposal, *([equated] if equated is not None else []), _name_words(proposal, contents)):
         common = set.intersection(*(set(pattern.groups) for pattern in own.patterns)) - OF_FILES
         # Where other files have folders below those of the tests, one job holds them together.
         for job, runs_by in itertools.product((own.job, JOB), (own.runs_by, sorted(common), [])):
@@ -76,3 +87,54 @@ def _name_words(proposal: Proposal, contents: Mapping[str, Content]) -> Proposal
         column.group = group
         column.expression = f"(?P<{group}>{escape(column.words[0].text)})"
     return named
+
+
+def _equate_groups(proposal: Proposal) -> Proposal | None:
+    """Return a proposal in which numbers of tests and of other files with other letters are one group; None for none.
+
+    Tests in 0.5BDP and samples of buf0.5 have the same buffer.
+    """
+    named = copy.deepcopy(proposal)
+    of_tests = [own for own in named.patterns if own.kind == "iperf3"]
+    has_equated = False
+    for own in (own for own in named.patterns if own.kind != "iperf3"):
+        for column in [column for column in own.columns if column.group and len(column.texts) > 1]:
+            alike = [
+                test
+                for one in of_tests
+                for test in one.columns
+                if column.group not in one.groups and test.group not in own.groups and _are_alike(column, test)
+            ]
+            if len({test.group for test in alike}) == 1:
+                _equate(named.patterns, column, alike[0])
+                has_equated = True
+    return named if has_equated else None
+
+
+def _are_alike(column: Column, test: Column) -> bool:
+    """Tell whether all numbers of a group are those of another one, and not both groups have a meaning."""
+    numbers, others = _list_numbers(column), _list_numbers(test)
+    is_open = test.group is not None and not KNOWN.issuperset((column.group, test.group))
+    return is_open and bool(numbers) and {*numbers} <= {*others}
+
+
+def _list_numbers(column: Column) -> list[str]:
+    """Return the numbers of a column that has the same letters about all of them, else none."""
+    found = [match for word in column.words if (match := AMOUNT.fullmatch(word.text)) is not None]
+    about = {(match["before"], match["behind"]) for match in found}
+    return [match["number"] for match in found] if len(found) == len(column.words) and len(about) == 1 else []
+
+
+def _equate(patterns: Iterable[ProposedPattern], column: Column, test: Column) -> None:
+    """Give all columns of two groups the name of one, first of that with a unit, and their numbers as values."""
+    meant = next((one for one in (test, column) if one.words[0].value in _list_numbers(one)), test)
+    group, factor, formers = meant.group, meant.words[0].factor, (column.group, test.group)
+    for own in patterns:
+        for other in (other for other in own.columns if other.group in formers and _list_numbers(other)):
+            match = AMOUNT.fullmatch(other.words[0].text)
+            before, behind = (match["before"], match["behind"]) if match is not None else ("", "")
+            pairs = zip(other.words, _list_numbers(other), strict=True)
+            other.words = [word._replace(value=number, factor=factor) for word, number in pairs]
+            own.factors.pop(str(other.group), None)
+            own.factors |= {str(group): factor} if factor != 1 else {}
+            other.group, other.expression = group, f"{escape(before)}(?P<{group}>[0-9.]+){escape(behind)}"

@@ -48,7 +48,7 @@ def describe_runs(
         *_describe_wrong(manifests, rows, lambda file: read(folder / file.path)),
         *_describe_ignored(manifests),
         *(_describe_patterns(layout, manifests) if layout is not None else []),
-        *describe_parted(parted),
+        *(describe_parted(layout, manifests, parted) if layout is not None else []),
         *describe_untested(rows, parted),
         *_doubt_delays(rows, layout),
         *_doubt_paths(meant),
