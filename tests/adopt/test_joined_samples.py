@@ -63,3 +63,31 @@ def test_samples_that_a_pattern_keeps_from_their_tests_are_said_to_be_of_these(
     said = capsys.readouterr().out
     assert "  dump=11: ss; its connections are those of cc=cubic, iteration=1\n" in said
     assert "Without their pattern, samples beside their test are joined to it by these connections: delete it." in said
+
+
+@pytest.mark.parametrize(
+    ("has_log", "advice", "runs_by"),
+    [(False, "`session`", ""), (True, "`run`, and add `runs_by: [run, cc]`", "runs_by: [run, cc]\n")],
+)
+def test_words_of_repetitions_are_named_so_that_one_log_stays_with_all_tests(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], *, has_log: bool, advice: str, runs_by: str
+) -> None:
+    tests = [(word, cc) for word in ("alpha", "bravo") for cc in ("bbr", "cubic")]
+    times = [(4001 + count, START_S + 60 * count) for count in range(len(tests))]
+    pairs = list(zip(tests, times, strict=True))
+    files = {f"raw/{word}-{cc}.json": client_output(port, cc, start_s) for (word, cc), (port, start_s) in pairs}
+    if has_log:
+        files["raw/of_the_afternoon.log"] = "".join(
+            socket_samples(port, cc, time_s) for (_, cc), (port, time_s) in pairs
+        )
+    folder = write_archive(tmp_path, files)
+    adopt(folder, check=False)
+    assert f"Is `variant` (alpha, bravo) a repetition? Then name this group {advice}.\n" in capsys.readouterr().out
+    # What it says is what helps.
+    layout = folder / "layout.yaml"
+    group = advice.split("`")[1]
+    layout.write_text(layout.read_text().replace("variant", group) + runs_by)
+    assert adopt(folder, check=True) == 0
+    said = capsys.readouterr().out
+    assert said.count("iperf3, ss\n") == (4 if has_log else 0)
+    assert "Each condition has one run" not in said

@@ -1,11 +1,14 @@
-"""What runs lack, what is not known without it, and how it is recorded or said."""
+"""What runs lack, repetitions among it, what is not known without it, and how it is recorded or said."""
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import Final
 
 from ccreport.adopt.rows import Row
-from ccreport.archive.layout import Layout
+from ccreport.archive.layout import IGNORED, Layout
+from ccreport.archive.layout_groups import OF_FILES, read_value, sort_naturally
 from ccreport.archive.manifest import Manifest
 
 # Kinds of files that say more of a run: what is not known without them, and how they are recorded beside a test.
@@ -30,6 +33,8 @@ UNITS: Final = {
     "usec": "us",
     "sec": "s",
 }
+# Values of a group in a sentence.
+SHOWN: Final = 10
 # A filter of a capture names so many ports at most.
 PORTS: Final = 10
 
@@ -85,3 +90,92 @@ def _count(lacking: Sequence[Row], rows: Sequence[Row]) -> str:
     # Names of runs may have commas themselves.
     names = "; ".join(row.run.suffix for row in lacking[:3]) + ("; …" if len(lacking) > 3 else "")
     return f"{len(lacking)} of {len(rows)} runs ({names}) {'has' if len(lacking) == 1 else 'have'}"
+
+
+def describe_repetitions(
+    rows: Sequence[Row], layout: Layout | None, list_runs: Callable[[Layout], list[Row]]
+) -> Iterator[str]:
+    """Yield that each condition has one run, and which parameters may count repetitions or only name runs.
+
+    `list_runs` returns the runs of another layout, on which advice is tried.
+    """
+    conditions = [row.condition for row in rows]
+    if len(rows) < 2 or len({frozenset(condition.items()) for condition in conditions}) < len(rows):
+        return
+    counted, named, naming = [], [], []
+    for name in sorted({name for row in rows for name in row.parameters}):
+        others = {frozenset(item for item in one.items() if item[0] != name) for one in conditions}
+        texts = sort_naturally({row.parameters.get(name, "") for row in rows})
+        words = {text.rstrip("0123456789") for text in texts}
+        word = min(words) if len(words) == 1 else ""
+        is_counted = _are_counted([text.removeprefix(word) for text in texts])
+        listed = ", ".join(texts[:SHOWN]) + (", …" if len(texts) > SHOWN else "")
+        asked = f"Is `{name}` ({listed}) a repetition? Then"
+        if 2 * len(others) <= len(rows) and is_counted:
+            counted.append(
+                f"{asked} write `{word}(?P<iteration>[0-9]+)`." if word else f"{asked} name this group `iteration`."
+            )
+        elif 2 * len(others) <= len(rows) and name.startswith("variant"):
+            advice = _name_repeated(name, rows, layout, list_runs) if layout is not None else None
+            named += [f"{asked} {advice}."] if advice is not None else []
+        elif name.startswith("variant") and len(others) < len(texts) == len(rows):
+            naming.append(f"Is `{name}` ({listed}) only the name of each run? Then name this group `run`.")
+    yield " ".join(
+        ["Each condition has one run, so that nothing can be told from chance.", *(counted or named or naming)]
+    )
+
+
+def _name_repeated(
+    name: str, rows: Sequence[Row], layout: Layout, list_runs: Callable[[Layout], list[Row]]
+) -> str | None:
+    """Return what to call a group of words that repetitions differ in, so that no file loses its run; None for nothing.
+
+    Sockets that were sampled during tests of several sessions would be of none of these.
+    """
+    of_flows = {"cc"} if "flow" in layout.groups else set()
+    usual = sorted(layout.groups - OF_FILES - {"session", "job", "run", name} - of_flows)
+    others = [group for group in layout.runs_by or usual if group != name]
+    advised = {"session": tuple(others) if layout.runs_by else (), "run": ("run", *others)}
+    for group in (group for group in advised if group not in layout.groups):
+        expressions = [own.expression.replace(f"(?P<{name}>", f"(?P<{group}>") for own in layout.patterns]
+        patterns = [
+            replace(own, expression=text) if own.kind != IGNORED else own
+            for own, text in zip(layout.patterns, expressions, strict=True)
+        ]
+        groups = layout.groups - {name} | {group}
+        runs = list_runs(replace(layout, patterns=tuple(patterns), groups=groups, runs_by=advised[group]))
+        if sorted(_count_files(rows)) == sorted(_count_files(runs)):
+            by = f", and add `runs_by: [{', '.join(advised[group])}]`" if advised[group] else ""
+            return f"name this group `{group}`{by}"
+    return None
+
+
+def _count_files(rows: Iterable[Row]) -> Iterator[tuple[tuple[str, int], ...]]:
+    for row in rows:
+        yield tuple(sorted(row.kinds.items()))
+
+
+def doubt_jobs(manifests: Iterable[Manifest], rows: Iterable[Row]) -> Iterator[str]:
+    """Yield that folders may only count repetitions, where runs of different jobs differ in their iteration alone."""
+    jobs = {run.run_id: manifest for manifest in manifests for run in manifest.runs}
+    alike: dict[object, list[Row]] = defaultdict(list)
+    for row in rows:
+        alike[jobs[row.run.run_id].session, frozenset(row.condition.items())].append(row)
+    repeated = [own for own in alike.values() if len(own) > 1]
+    of_jobs = [{jobs[row.run.run_id].experiment_id for row in own} for own in repeated]
+    are_counted = all(len({row.run.iteration for row in own} - {None}) == len(own) for own in repeated)
+    if repeated and are_counted and all(len(ids) == len(own) for ids, own in zip(of_jobs, repeated, strict=True)):
+        yield (
+            f"Repetitions are in folders of their own, such as those of {repeated[0][0].run.suffix} and "
+            f"{repeated[0][1].run.suffix}. A folder is a job, and a job has conditions of its own: write "
+            "`set: {job: all}` below each pattern."
+        )
+
+
+def _are_counted(texts: Iterable[str]) -> bool:
+    """Tell whether texts are numbers or letters in series, as those of repetitions."""
+    try:
+        numbers = [int(read_value("iteration", text)) for text in texts]
+    except ValueError:
+        return False
+    return numbers == list(range(numbers[0], numbers[0] + len(numbers)))

@@ -9,12 +9,11 @@ from typing import Final
 
 from ccreport.adopt.contents import Content
 from ccreport.adopt.layout_faults import describe_parted, describe_untaken, describe_untested, find_parted, join_parted
-from ccreport.adopt.missing import describe_missing
-from ccreport.adopt.rows import Row, list_rows
+from ccreport.adopt.missing import describe_missing, describe_repetitions, doubt_jobs
+from ccreport.adopt.rows import Row, list_manifests, list_rows
 from ccreport.adopt.unusable import UNREAD_RULES, put_results_first
 from ccreport.adopt.wrong_names import find_wrong_names
 from ccreport.archive.layout import Layout
-from ccreport.archive.layout_groups import read_value, sort_naturally
 from ccreport.archive.manifest import Manifest, RawFile
 from ccreport.archive.shorter_rtts import LEAST_PART, describe_shorter
 from ccreport.core.text import count_alike, count_things, display_name
@@ -38,7 +37,7 @@ def describe_runs(
     folder: Path, manifests: Sequence[Manifest], layout: Layout | None, read: Callable[[Path], Content]
 ) -> list[str]:
     """Return the lines that `adopt --check` prints of a folder with a layout; `read` returns what a file holds."""
-    rows = [row for manifest in manifests for row in list_rows(manifest, folder, read)]
+    rows = _list_rows(folder, manifests, read)
     lines = _format_table([HEADER, *(row.format() for row in rows)]) if rows else [_explain_nothing(manifests)]
     parted = find_parted(layout, manifests, rows) if layout is not None else []
     meant = join_parted(rows, parted)
@@ -54,10 +53,14 @@ def describe_runs(
         *_doubt_paths(meant),
         *(_doubt_ratios(rows, layout) if layout is None or not _tells_losses(layout) else []),
         *_doubt_conditions(rows),
-        *_doubt_parameters(rows),
-        *_doubt_jobs(manifests, rows),
+        *describe_repetitions(rows, layout, lambda tried: _list_rows(folder, list_manifests(folder, tried), read)),
+        *doubt_jobs(manifests, rows),
         *describe_missing(meant, manifests, layout),
     ]
+
+
+def _list_rows(folder: Path, manifests: Iterable[Manifest], read: Callable[[Path], Content]) -> list[Row]:
+    return [row for manifest in manifests for row in list_rows(manifest, folder, read)]
 
 
 def _explain_nothing(manifests: Iterable[Manifest]) -> str:
@@ -213,59 +216,6 @@ def _doubt_conditions(rows: Sequence[Row]) -> Iterator[str]:
 def _are_close(declared: float, recorded: float | None) -> bool:
     """Tell whether two numbers are the same but for rounding, or one is not known."""
     return recorded is None or math.isclose(declared, recorded, rel_tol=0.1)
-
-
-def _doubt_parameters(rows: Sequence[Row]) -> Iterator[str]:
-    """Yield that each condition has one run, and which parameters may count repetitions or only name runs."""
-    conditions = [row.condition for row in rows]
-    if len(rows) < 2 or len({frozenset(condition.items()) for condition in conditions}) < len(rows):
-        return
-    counted, named, naming = [], [], []
-    for name in sorted({name for row in rows for name in row.parameters}):
-        others = {frozenset(item for item in one.items() if item[0] != name) for one in conditions}
-        texts = sort_naturally({row.parameters.get(name, "") for row in rows})
-        words = {text.rstrip("0123456789") for text in texts}
-        word = min(words) if len(words) == 1 else ""
-        is_counted = _are_counted([text.removeprefix(word) for text in texts])
-        listed = ", ".join(texts[:SHOWN]) + (", …" if len(texts) > SHOWN else "")
-        asked = f"Is `{name}` ({listed}) a repetition? Then"
-        if 2 * len(others) <= len(rows) and is_counted:
-            counted.append(
-                f"{asked} write `{word}(?P<iteration>[0-9]+)`." if word else f"{asked} name this group `iteration`."
-            )
-        elif 2 * len(others) <= len(rows) and name.startswith("variant"):
-            named.append(f"{asked} name this group `session`.")
-        elif name.startswith("variant") and len(others) < len(texts) == len(rows):
-            naming.append(f"Is `{name}` ({listed}) only the name of each run? Then name this group `run`.")
-    yield " ".join(
-        ["Each condition has one run, so that nothing can be told from chance.", *(counted or named or naming)]
-    )
-
-
-def _doubt_jobs(manifests: Iterable[Manifest], rows: Iterable[Row]) -> Iterator[str]:
-    """Yield that folders may only count repetitions, where runs of different jobs differ in their iteration alone."""
-    jobs = {run.run_id: manifest for manifest in manifests for run in manifest.runs}
-    alike: dict[object, list[Row]] = defaultdict(list)
-    for row in rows:
-        alike[jobs[row.run.run_id].session, frozenset(row.condition.items())].append(row)
-    repeated = [own for own in alike.values() if len(own) > 1]
-    of_jobs = [{jobs[row.run.run_id].experiment_id for row in own} for own in repeated]
-    are_counted = all(len({row.run.iteration for row in own} - {None}) == len(own) for own in repeated)
-    if repeated and are_counted and all(len(ids) == len(own) for ids, own in zip(of_jobs, repeated, strict=True)):
-        yield (
-            f"Repetitions are in folders of their own, such as those of {repeated[0][0].run.suffix} and "
-            f"{repeated[0][1].run.suffix}. A folder is a job, and a job has conditions of its own: write "
-            "`set: {job: all}` below each pattern."
-        )
-
-
-def _are_counted(texts: Iterable[str]) -> bool:
-    """Tell whether texts are numbers or letters in series, as those of repetitions."""
-    try:
-        numbers = [int(read_value("iteration", text)) for text in texts]
-    except ValueError:
-        return False
-    return numbers == list(range(numbers[0], numbers[0] + len(numbers)))
 
 
 def _describe_together(rows: Sequence[Row]) -> Iterator[str]:
