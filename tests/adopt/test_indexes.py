@@ -5,7 +5,8 @@ from pathlib import Path
 
 import pytest
 from archives import write_archive
-from own_files import START_S, client_output
+from own_files import START_S, client_output, socket_samples
+from test_adopt import list_columns
 
 from ccreport.adopt.adopt import adopt
 from ccreport.archive.read_layout import load_layout
@@ -220,3 +221,36 @@ def test_an_algorithm_that_nothing_knows_is_named(tmp_path: Path, capsys: pytest
     (folder / "index.csv").write_text((folder / "index.csv").read_text().replace("cubik", "ours"))
     adopt(folder, check=True)
     assert f"ours {words}." in capsys.readouterr().out
+
+
+def test_files_that_an_index_has_no_row_for_are_of_the_runs_of_their_names(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    files = {}
+    for count, number in enumerate((1037, 1074)):
+        files[f"iperf_{number}.json"] = client_output(4000 + count, "cubic", START_S + 60 * count)
+        files[f"iperf_{number}.ss"] = socket_samples(4000 + count, "cubic", START_S + 60 * count)
+    index = "file,date,rtt_ms\niperf_1037.json,2026-11-20,20\niperf_1074.json,2026-11-21,30\n"
+    folder = write_archive(tmp_path, files | {"index.csv": index})
+    assert adopt(folder, check=False) == 0
+    said = capsys.readouterr().out
+    assert list_columns(said, "RTT ms", "other", "files") == [("20", "–", "iperf3, ss"), ("30", "–", "iperf3, ss")]
+    ignored = "Ignored: column `date` of index.csv, as notes, dates and times of day are not conditions."
+    assert f"{ignored}\n" in said
+    assert f"# {ignored}\ntable: 'index.csv'\nignore_columns: [date]\n" in (folder / "layout.yaml").read_text()
+
+
+@pytest.mark.parametrize(
+    ("text", "is_left_out"),
+    [
+        *(
+            (text, True)
+            for text in ("2026-11-20", "20261120", "20.11.2026", "11/20/26", "22:10", "2026-11-20 22:10:05Z")
+        ),
+        *((text, False) for text in ("6.1.20", "20", "2.5", "5.15.0-91", "h1", "2026")),
+    ],
+)
+def test_columns_of_dates_and_times_are_no_conditions(tmp_path: Path, text: str, *, is_left_out: bool) -> None:
+    folder = write_indexed(tmp_path, "file,rtt_ms,when", "{},20," + text)
+    adopt(folder, check=False)
+    assert ("ignore_columns: [when]" in (folder / "layout.yaml").read_text()) is is_left_out

@@ -18,7 +18,7 @@ from ccreport.adopt.contents import Content, read_content
 from ccreport.adopt.joined import JOINED_KIND, find_joined, join_sessions
 from ccreport.adopt.patterns import ProposedPattern
 from ccreport.adopt.proposal import DECLARED, Proposal, propose_layout, settle_unnamed
-from ccreport.adopt.repairs import repair
+from ccreport.adopt.repairs import repair, settle_runs
 from ccreport.adopt.rivals import Ignored, find_later, find_others
 from ccreport.adopt.rows import list_manifests
 from ccreport.adopt.run_table import describe_runs
@@ -79,10 +79,15 @@ def adopt(folder: Path, /, *, check: bool, layout: Path = Path(NAME)) -> int:
     if proposal.patterns or proposal.table is not None:
         proposal = settle_unnamed(proposal, contents)
         place.write_text(_write_layout(folder, place, proposal), encoding="utf-8")
+        if proposal.table is not None:
+            proposal = settle_runs(proposal, load_layout(place), contents)
+            place.write_text(_write_layout(folder, place, proposal), encoding="utf-8")
         print(f"{place}: {_sum_up(proposal)}. The runs that it gives:\n")
         status = _show_runs(folder, load_layout(place))
         for ignored in proposal.ignored:
             print(f"Ignored: {ignored.describe()}.")
+        if proposal.ignored_columns:
+            print(f"{_describe_columns(proposal)}.")
         if proposal.joined:
             print(f"{_describe_joined(proposal.joined)}.")
         if proposal.has_open_delays:
@@ -173,9 +178,12 @@ def _write_layout(folder: Path, place: Path, proposal: Proposal) -> str:
     schema = os.path.relpath(SCHEMAS / "layout.schema.yaml", place.parent.resolve())
     lines = [HEAD.format(schema=schema, folder=shlex.quote(str(folder)))]
     if proposal.table is not None:
-        lines += ["# Its rows say more of a file, or of a run, than the names.\n", f"table: {_quote(proposal.table)}\n"]
+        lines += ["# Its rows say more of a file, or of a run, than the names.\n"]
+        lines += [f"# {_describe_columns(proposal)}.\n"] if proposal.ignored_columns else []
+        lines += [f"table: {_quote(proposal.table)}\n"]
     if proposal.ignored_columns:
-        lines += [f"ignore_columns: [{', '.join(proposal.ignored_columns)}]\n"]
+        names = ", ".join(name if _is_plain(name) else _quote(name) for name in proposal.ignored_columns)
+        lines += [f"ignore_columns: [{names}]\n"]
     if proposal.has_open_losses:
         lines += [
             "# Are losses in per cent? No name and no qdisc says it. If not, write loss_ratio for each loss_pct.\n"
@@ -202,6 +210,12 @@ def _write_layout(folder: Path, place: Path, proposal: Proposal) -> str:
         if len(unnamed) > 20:
             lines += [f"#   and {len(unnamed) - 20} more\n"]
     return "".join(lines)
+
+
+def _describe_columns(proposal: Proposal) -> str:
+    columns = " and ".join(f"`{name}`" for name in proposal.ignored_columns)
+    word = "column" if len(proposal.ignored_columns) == 1 else "columns"
+    return f"Ignored: {word} {columns} of {proposal.table}, as notes, dates and times of day are not conditions"
 
 
 def _describe_joined(paths: Sequence[str]) -> str:

@@ -15,7 +15,7 @@ from ccreport.adopt.patterns import Column, ProposedPattern
 from ccreport.adopt.proposal import JOB, Proposal
 from ccreport.adopt.roles import stand_for_algorithms
 from ccreport.archive.layout import NAME, Layout, Pattern
-from ccreport.archive.layout_groups import KINDS, KNOWN, OF_FILES
+from ccreport.archive.layout_groups import KINDS, KNOWN, OF_FILES, find_group
 from ccreport.inventory.kinds import RUN_KINDS, TEST_KINDS
 from ccreport.inventory.names import read_declared
 
@@ -28,6 +28,21 @@ def repair(proposal: Proposal, contents: Mapping[str, Content]) -> Proposal:
     if not proposal.patterns or not _count_left_out(proposal, contents):
         return proposal
     return min(_list_repairs(proposal, contents), key=lambda repaired: _count_left_out(repaired, contents))
+
+
+def settle_runs(proposal: Proposal, layout: Layout, contents: Iterable[str]) -> Proposal:
+    """Return a proposal in which files that a table has no row for are of the runs of those that it has one for.
+
+    `layout` is the proposed one with its table, and `contents` are the paths of files.
+    """
+    common = [{*own.groups, *proposal.list_constants(own)} for own in proposal.patterns]
+    of_names = sorted(set.intersection(*common) - OF_FILES - {"session", "job"}) if common else []
+    kinds = dict.fromkeys(contents)
+
+    def count(runs_by: list[str]) -> int:
+        return count_left_out(replace(layout, runs_by=tuple(find_group(name)[0] for name in runs_by)), kinds)
+
+    return replace(proposal, runs_by=min((proposal.runs_by, of_names), key=count))
 
 
 def _count_left_out(proposal: Proposal, contents: Mapping[str, Content]) -> int:

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final
 
-from ccreport.adopt.path_words import escape
+from ccreport.adopt.path_words import DAY, escape
 from ccreport.adopt.patterns import ProposedPattern
 from ccreport.adopt.proposal import Proposal
 from ccreport.archive.layout_groups import KNOWN, find_meant, find_separator, sort_naturally
@@ -31,6 +31,12 @@ HEX: Final = re.compile("[0-9a-fA-F]{4,}")
 SHOWN: Final = 3
 # Columns that people write for people.
 NOTES: Final = ("note", "notes", "comment", "comments", "remark", "remarks", "description")
+# 2026-11-20 · 20261120 · 20.11.2026 · 11/20/26, but not 6.1.20
+DATE: Final = (
+    r"[0-9]{4}[-/.][0-9]{1,2}[-/.][0-9]{1,2}|[0-9]{1,2}[-/.][0-9]{1,2}[-/.][0-9]{4}|[0-9]{1,2}/[0-9]{1,2}/[0-9]{2}"
+)
+CLOCK: Final = r"[0-9]{1,2}:[0-9]{2}(?::[0-9]{2}(?:[.,][0-9]+)?)?(?: ?[AaPp][Mm])?(?:Z|[+-][0-9]{2}:?[0-9]{2})?"
+TIME: Final = re.compile(rf"(?:{DATE}|{DAY})(?:[T ,_]+{CLOCK})?|{CLOCK}")
 
 
 @dataclass(frozen=True)
@@ -62,12 +68,23 @@ def find_table(folder: Path, paths: Iterable[str]) -> tuple[Table | None, list[s
             continue
         column = FILE_COLUMN if rows and FILE_COLUMN in rows[0] else RUN_COLUMN
         keys = frozenset(row[column] for row in rows)
-        notes = tuple(name for name in NOTES if rows and name in rows[0])
+        notes = tuple(_list_notes([*rows[0]], [[*row.values()] for row in rows]) if rows else [])
         if column == RUN_COLUMN and keys:
             found.append(Table(name, runs=keys, notes=notes))
         elif keys & {*names}:
             found.append(Table(name, files=keys, notes=notes))
     return (found[0] if found else None), mistakes
+
+
+def _list_notes(header: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:
+    """Return the columns of a CSV that tell no condition: notes, dates and times of day."""
+    notes = []
+    for place, column in enumerate(header):
+        texts = {row[place].strip() for row in rows if place < len(row)} - {""}
+        are_times = bool(texts) and all(TIME.fullmatch(text) for text in texts)
+        if column not in KNOWN | {FILE_COLUMN} and (column.lower() in NOTES or are_times):
+            notes.append(column)
+    return notes
 
 
 def _read_rows(path: Path) -> list[list[str]]:
@@ -86,17 +103,17 @@ def _says_what_rows_are(header: Collection[str]) -> bool:
     return len(others) < len({*header}) and any(name in KNOWN or find_meant(name) is not None for name in others)
 
 
-def _hint_at_names(name: str, header: Sequence[str], rows: Iterable[Sequence[str]], paths: set[str]) -> Iterator[str]:
+def _hint_at_names(name: str, header: Sequence[str], rows: Sequence[Sequence[str]], paths: set[str]) -> Iterator[str]:
     """Yield what to call the columns of a CSV of which one has the paths of files."""
     cells = (cell for row in rows for cell in zip(header, row, strict=False))
     counts = Counter(column for column, text in cells if text.strip() in paths)
     for column, count in counts.most_common(1):
-        also, left_out = _hint_at_others(header, column)
+        also, left_out = _hint_at_others(header, rows, column)
         named = f"{name} names {count_things(count, 'file')} here in `{column}`; call that column `{FILE_COLUMN}`{also}"
         yield f"{named}, then add `table: {name}`{left_out} to layout.yaml."
         return
-    if (of_conditions := _find_conditions(header, [*rows], paths - {name})) is not None:
-        also, left_out = _hint_at_others(header, of_conditions)
+    if (of_conditions := _find_conditions(header, rows, paths - {name})) is not None:
+        also, left_out = _hint_at_others(header, rows, of_conditions)
         yield (
             f"{name}: values of `{of_conditions}` are parts of these names; call that column and the group "
             f"`{RUN_COLUMN}`{also}, and add `table: {name}`{left_out} to layout.yaml. Or rename the columns only, "
@@ -104,9 +121,9 @@ def _hint_at_names(name: str, header: Sequence[str], rows: Iterable[Sequence[str
         )
 
 
-def _hint_at_others(header: Sequence[str], column: str) -> tuple[str, str]:
+def _hint_at_others(header: Sequence[str], rows: Sequence[Sequence[str]], column: str) -> tuple[str, str]:
     """Return what else to rename in a CSV, in brackets, and which of its columns to ignore, with an `and`."""
-    notes = [other for other in header if other.lower() in NOTES]
+    notes = [other for other in _list_notes(header, rows) if other != column]
     others = [other for other in header if other not in KNOWN.union(notes, [column])]
     meant = {other: find_meant(other) for other in others}
     renamed = ", ".join(f"`{other}` `{group}`" for other, group in meant.items() if group is not None)
