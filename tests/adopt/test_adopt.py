@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from own_files import MPSTAT, START_S, client_output, socket_samples, write_flows, write_runs
 
 from ccreport.adopt.adopt import adopt
-from ccreport.adopt.contents import Content, read_content
+from ccreport.adopt.contents import Content, Way, read_content
 from ccreport.adopt.path_words import split_path
 from ccreport.adopt.proposal import propose_layout
 from ccreport.archive.read_layout import load_layout
@@ -455,8 +455,9 @@ def test_files_say_their_times_algorithms_and_connections(tmp_path: Path) -> Non
         },
     )
     ends = frozenset({("10.0.0.1", 4001, "10.0.0.2", 5201)})
+    ways = {False: Way(1, 1e6, 1.0)}
     assert read_content(tmp_path / "a") == Content(
-        "iperf3", False, START_S, START_S + 1.0, ("bbr",), 1, ends, min_rtt_ms=10.0, asked_s=1.0
+        "iperf3", False, START_S, START_S + 1.0, ("bbr",), 1, ends, min_rtt_ms=10.0, asked_s=1.0, ways=ways
     )
     assert read_content(tmp_path / "b") == Content(
         "ss", False, START_S + 0.5, START_S + 1.5, ends=ends, min_rtt_ms=10.0

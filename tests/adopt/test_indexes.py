@@ -254,3 +254,45 @@ def test_columns_of_dates_and_times_are_no_conditions(tmp_path: Path, text: str,
     folder = write_indexed(tmp_path, "file,rtt_ms,when", "{},20," + text)
     adopt(folder, check=False)
     assert ("ignore_columns: [when]" in (folder / "layout.yaml").read_text()) is is_left_out
+
+
+def test_a_number_of_flows_that_results_contradict_is_said(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    names = [f"{cc}_P{flows}_rep{number}.json" for cc in ("bbr", "cubic") for flows in (1, 8) for number in (1, 2)]
+    files = {name: client_output(4000 + n, name[:-12], START_S + 60 * n) for n, name in enumerate(names)}
+    adopt(write_archive(tmp_path, files), check=False)
+    said = capsys.readouterr().out
+    told = "8 flows by its name or its row of the table, 1 by its results, which count."
+    assert f"4 runs, such as cc=bbr, flows=8, iteration=1: {told}\n" in said
+    assert "1 flow by its name" not in said
+
+
+@pytest.mark.parametrize(
+    ("column", "rate", "doubt"),
+    [
+        # All results are of 8 Mbit/s.
+        ("bottleneck_mbps", "7.7", ""),
+        (
+            "bottleneck_mbps",
+            "7.5",
+            "A bottleneck of 7.5 Mbit/s is declared; 3 of 3 runs measured more, as 8 Mbit/s: was it",
+        ),
+        ("bottleneck_mbps", "0.01", "measured more, as 8 Mbit/s: `bottleneck_gbps` in place of `bottleneck_mbps`?"),
+        (
+            "bottleneck_bps",
+            "10",
+            "A bottleneck of 10 bit/s is declared; 3 of 3 runs measured more, as 8 Mbit/s: `bottle",
+        ),
+        (
+            "pacing_mbps",
+            "1",
+            "A pacing rate of 1 Mbit/s is declared; 3 of 3 runs measured more, as 8 Mbit/s: was it set",
+        ),
+    ],
+)
+def test_more_than_a_declared_rate_is_doubted(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], column: str, rate: str, doubt: str
+) -> None:
+    adopt(write_indexed(tmp_path, f"file,{column}", f"{{}},{rate}"), check=False)
+    said = capsys.readouterr().out
+    assert doubt in said
+    assert ("measured more" in said) is bool(doubt)

@@ -2,10 +2,10 @@
 
 import contextlib
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from ccreport.archive.raw_file import RawFileError, iterate_blocks, read_head, read_whole
 from ccreport.core.identifiers import normalise_address
@@ -38,6 +38,14 @@ BROKEN: Final = frozenset({"empty", "not_json", "truncated_json"})
 SAMPLES_LIMIT_BYTES: Final = 2**26
 
 
+class Way(NamedTuple):
+    """What the flows of a result in one direction received, and in how long."""
+
+    flows_count: int
+    received_bytes: float
+    received_s: float
+
+
 @dataclass(frozen=True)
 class Content:
     """What one file holds; times are in s since 1970, and what it does not say is None or empty.
@@ -45,7 +53,7 @@ class Content:
     `min_rtt_ms` is the smallest round-trip time that a sender measured, `loss_pct` what all qdiscs of a path lose,
     `delay_ms` by how much they delay in all, `rate_bps` the rate of the slowest, and `buffer_bytes` or `buffer_packets`
     what waits in front of it; `problem` is why it is not read, or not to its end, `is_unusable` that nothing of it is.
-    `asked_s` is how long a test was to take.
+    `asked_s` is how long a test was to take, `ways` what it received, by whether that was in the reverse direction.
     """
 
     kind: str | None
@@ -64,6 +72,7 @@ class Content:
     buffer_packets: int | None = None
     is_unusable: bool = False
     asked_s: float | None = None
+    ways: Mapping[bool, Way] = field(default_factory=dict)
 
     def overlaps(self, other: "Content", slack_s: float = 0) -> bool:
         """Tell whether two files are of one time, as far as both say their times."""
@@ -122,7 +131,17 @@ def _read_result(path: Path, *, is_server: bool) -> Content:
         # In µs as iperf3 has it, and 0 where it did not measure.
         min((rtt / US_PER_MS for row in outcome.streams if (rtt := _number(row.get("rtt_min_ms")))), default=None),
         asked_s=asked_s or lasted_s,
+        ways=_read_ways(outcome.streams),
     )
+
+
+def _read_ways(streams: Iterable[Mapping[str, Any]]) -> dict[bool, Way]:
+    ways: dict[bool, Way] = {}
+    for row in streams:
+        flows_count, received_bytes, received_s = ways.get(bool(row["is_reverse"]), (0, 0.0, 0.0))
+        size, lasted_s = (_number(row.get(key)) or 0 for key in ("receiver_bytes", "receiver_s"))
+        ways[bool(row["is_reverse"])] = Way(flows_count + 1, received_bytes + size, max(received_s, lasted_s))
+    return ways
 
 
 def _read_qdiscs(path: Path) -> Content:

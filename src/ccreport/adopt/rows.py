@@ -4,13 +4,13 @@ import itertools
 import json
 import time
 from collections import Counter
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Final
 
-from ccreport.adopt.contents import Content, Ends
+from ccreport.adopt.contents import Content, Ends, Way
 from ccreport.archive.layout import Layout
 from ccreport.archive.layout_groups import format_value, sort_naturally
 from ccreport.archive.manifest import Manifest, ManifestRun, make_manifest
@@ -44,6 +44,8 @@ class Row:
     delay_ms: float | None = None
     # Conditions that recorded qdiscs tell.
     recorded: dict[str, float] = field(default_factory=dict)
+    # Of each result, by its path.
+    ways: dict[str, Mapping[bool, Way]] = field(default_factory=dict)
 
     @property
     def longest_gap_s(self) -> float:
@@ -51,6 +53,19 @@ class Row:
         times = sorted(self.times)
         ends = itertools.accumulate((end_s for _, end_s in times), max)
         return max((start_s - end_s for (start_s, _), end_s in zip(times[1:], ends, strict=False)), default=0.0)
+
+    @property
+    def received_bps(self) -> float:
+        """Return what was received per second, in the direction with more, or less where results did not overlap."""
+        rates = [0.0]
+        for is_reverse in (False, True):
+            own = [way for ways in self.ways.values() if (way := ways.get(is_reverse)) is not None and way.received_s]
+            rate_bps = sum(way.received_bytes * 8 / way.received_s for way in own)
+            if len(own) > 1 and self.start_s is not None and self.end_s is not None:
+                size_bits = sum(way.received_bytes * 8 for way in own)
+                rate_bps = min(rate_bps, size_bits / max(self.end_s - self.start_s, 1))
+            rates.append(rate_bps)
+        return max(rates)
 
     def add(self, kind: str, content: Content, cc: str | None) -> None:
         """Take over what one file says."""
@@ -150,6 +165,8 @@ def list_rows(manifest: Manifest, folder: Path, read: Callable[[Path], Content])
             content = read(folder / file.path)
             rows[file.run_id].add(file.kind, content, file.cc)
             rows[file.run_id].paths.append(display_name(file.path))
+            if file.kind == "src-cmd":
+                rows[file.run_id].ways[file.path] = content.ways
             if content.problem is not None and file.action == "ingest":
                 rows[file.run_id].problems.append((display_name(file.path), content.problem))
     # Samples under any name are of the test in the same folder that has their connections.

@@ -12,7 +12,7 @@ from ccreport.adopt.layout_faults import describe_parted, describe_untaken, desc
 from ccreport.adopt.missing import describe_missing, describe_repetitions, doubt_jobs
 from ccreport.adopt.rows import Row, list_manifests, list_rows
 from ccreport.adopt.unusable import UNREAD_RULES, put_results_first
-from ccreport.adopt.wrong_names import find_wrong_names
+from ccreport.adopt.wrong_names import doubt_rates, find_wrong_counts, find_wrong_names
 from ccreport.archive.layout import Layout
 from ccreport.archive.manifest import Manifest, RawFile
 from ccreport.archive.shorter_rtts import LEAST_PART, describe_shorter
@@ -45,12 +45,14 @@ def describe_runs(
         *lines,
         "",
         *_describe_wrong(manifests, rows, lambda file: read(folder / file.path)),
+        *(count_alike(find_wrong_counts(rows, layout), "run") if layout is not None else []),
         *_describe_ignored(manifests),
         *(_describe_patterns(layout, manifests) if layout is not None else []),
         *(describe_parted(layout, manifests, parted) if layout is not None else []),
         *describe_untested(rows, parted),
         *_doubt_delays(rows, layout),
         *_doubt_paths(meant),
+        *(doubt_rates(meant, layout) if layout is not None else []),
         *(_doubt_ratios(rows, layout) if layout is None or not _tells_losses(layout) else []),
         *_doubt_conditions(rows),
         *describe_repetitions(rows, layout, lambda tried: _list_rows(folder, list_manifests(folder, tried), read)),

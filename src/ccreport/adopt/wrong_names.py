@@ -1,16 +1,25 @@
-"""Algorithms that names or tables say, and results contradict."""
+"""Algorithms, numbers of flows and rates that names or tables say, and results contradict."""
 
 import difflib
 from collections import defaultdict
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from typing import Final
 
 from ccreport.adopt.rows import Row
+from ccreport.archive.layout import Layout
+from ccreport.archive.layout_groups import OTHER_UNITS, find_group, format_value
 from ccreport.core.algorithms import FIRST_BBR, KNOWN, name_algorithm
 from ccreport.core.schema_problems import guess_near
+from ccreport.core.text import count_things
 
 # Of a misspelt name; somebody's own word for an algorithm is less like it.
 CLOSE: Final = 0.8
+# Measured rates over declared ones: what is more is another path, or another unit.
+LARGEST_RATIO: Final = 1.05
+OTHER_UNIT: Final = 10
+# As a sentence has them → the groups, and whether each flow has that rate.
+RATES: Final = {"bottleneck": ("bottleneck_bps", False), "pacing rate": ("pacing_bps", True)}
+BELOW: Final = "by its name or its row of the table"
 
 
 def find_wrong_names(rows: Sequence[Row]) -> Iterator[tuple[str, str]]:
@@ -37,10 +46,10 @@ def find_wrong_names(rows: Sequence[Row]) -> Iterator[tuple[str, str]]:
                 wrong[name].update(algorithms)
         for name, told in sorted(wrong.items()):
             counted = ", ".join(sorted(told))
-            yield row.run.suffix, f"{name} by its name or its row of the table, {counted} by its results, which count."
+            yield row.run.suffix, f"{name} {BELOW}, {counted} by its results, which count."
         for name in sorted({name for name, _ in row.said if name.lower() not in called} - wrong.keys()):
             if (hint := _doubt(name, meant[name])) is not None:
-                yield row.run.suffix, f"{name} by its name or its row of the table is not a known algorithm{hint}"
+                yield row.run.suffix, f"{name} {BELOW} is not a known algorithm{hint}"
 
 
 def _doubt(name: str, told: Collection[str]) -> str | None:
@@ -51,3 +60,57 @@ def _doubt(name: str, told: Collection[str]) -> str | None:
         near = difflib.get_close_matches(name.lower(), told, 1, CLOSE)
         return f"; did you mean `{near[0]}`?" if near else None
     return guess_near(name, KNOWN) or "."
+
+
+def find_wrong_counts(rows: Sequence[Row], layout: Layout) -> Iterator[tuple[str, str]]:
+    """Yield runs whose results are said to have another number of flows than they, or all of the run, have."""
+    told = layout.read_paths([path for row in rows for path in row.ways])
+    for row in rows:
+        counts = {path: max((way.flows_count for way in ways.values()), default=0) for path, ways in row.ways.items()}
+        total = sum(counts.values())
+        for path, count in counts.items():
+            values = told[path].values if path in told else {}
+            said = values.get("flows", layout.by_run.get(str(values.get("run")), {}).get("flows"))
+            if said is not None and count and said not in (count, total):
+                counted = count_things(int(said), "flow")
+                yield row.run.suffix, f"{counted} {BELOW}, {total} by its results, which count."
+                break
+
+
+def doubt_rates(rows: Iterable[Row], layout: Layout) -> Iterator[str]:
+    """Yield how many runs received more than their declared bottleneck, or pacing, lets through, and its unit."""
+    rows = [row for row in rows if row.received_bps]
+    for word, (group, is_of_flow) in RATES.items():
+        declared = [(_read_rate(row, group), row.flows_count if is_of_flow else 1, row.received_bps) for row in rows]
+        known = [(rate_bps, flows, received_bps) for rate_bps, flows, received_bps in declared if rate_bps]
+        ratios = [received_bps / (rate_bps * flows) for rate_bps, flows, received_bps in known]
+        count = sum(ratio > LARGEST_RATIO for ratio in ratios)
+        if count:
+            rate_bps, _, received_bps = known[ratios.index(max(ratios))]
+            said = f"{count} of {count_things(len(known), 'run')} measured more, as {_format_rate(received_bps)}"
+            guess = _guess_unit(group, ratios, layout)
+            yield f"A {word} of {_format_rate(rate_bps)} is declared; {said}: {guess}?"
+
+
+def _read_rate(row: Row, group: str) -> float:
+    return float((row.run.conditions or {}).get(group, 0))
+
+
+def _guess_unit(group: str, ratios: Sequence[float], layout: Layout) -> str:
+    """Return which unit of a group would fit what was measured, where it is much more than was declared."""
+    factors = {group: 1.0} | {name: factor for name, (meant, factor) in OTHER_UNITS.items() if meant == group}
+    written = [name for name in layout.names if find_group(name)[0] == group]
+    for name, factor in factors.items():
+        if len(written) == 1 and min(ratios) > OTHER_UNIT:
+            larger = factor / factors[written[0]]
+            if larger >= max(ratios) / LARGEST_RATIO:
+                return f"`{name}` in place of `{written[0]}`"
+    return "was it set on the path that they took"
+
+
+def _format_rate(rate_bps: float) -> str:
+    """Return a rate in the unit in which it has few digits: 1 Mbit/s."""
+    for unit, factor in (("Gbit/s", 1e9), ("Mbit/s", 1e6), ("kbit/s", 1e3)):
+        if rate_bps >= factor:
+            return f"{format_value(float(f'{rate_bps / factor:.3g}'))} {unit}"
+    return f"{format_value(rate_bps)} bit/s"
