@@ -258,3 +258,12 @@ def test_a_one_way_delay_is_half_of_an_rtt(word: str, tmp_path: Path, capsys: py
     files = {f"run{number}_{word}.json": result_of(number) for number in (1, 2)}
     assert [values["rtt_ms"] for values in propose(write_archive(tmp_path / "raw", files))] == [20, 20]
     assert list_columns(capsys.readouterr().out, "RTT ms") == [("20",)] * 2
+
+
+def test_a_word_for_no_loss_is_a_loss_of_0(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    places = ("rtt20_noloss", "rtt20_loss0.1pct", "rtt80_loss0.1pct")
+    files = {f"{place}/{cc}.json": client_output(4001, cc) for place in places for cc in ("bbr", "cubic")}
+    folder = write_archive(tmp_path, files)
+    adopt(folder, check=False)
+    assert [loss for (loss,) in list_columns(capsys.readouterr().out, "loss %")].count("0") == 2
+    assert "    set: {loss_pct: 0}\n" in (folder / "layout.yaml").read_text()

@@ -10,6 +10,7 @@ from test_adopt import list_columns
 
 from ccreport.adopt.adopt import adopt
 from ccreport.archive.read_layout import load_layout
+from ccreport.core.declared_files import DeclarationError
 
 PATHS = ("data/9e3779b1.json", "data/17156075.json", "data/ab12cd34.json")
 
@@ -41,6 +42,14 @@ def test_columns_may_be_apart_by_commas_semicolons_or_tabs(tmp_path: Path, separ
             (
                 "call that column `file` (and `algorithm` `cc`, `rtt` `rtt_ms`, `loss` `loss_pct`), then add "
                 "`table: index.csv` and `ignore_columns: [notes]` to layout.yaml."
+            ),
+        ),
+        (
+            "filename,one_way_delay_ms,bandwidth_delay_product",
+            "{},10,2",
+            (
+                "call that column `file` (and `one_way_delay_ms` `rtt_ms`), then add `table: index.csv` and "
+                "`scale: {rtt_ms: 2}` to layout.yaml."
             ),
         ),
         ("rtt_ms,filename,lab", "10,{},north", "call that column `file`, then add `table: index.csv` to layout.yaml."),
@@ -296,3 +305,28 @@ def test_more_than_a_declared_rate_is_doubted(
     said = capsys.readouterr().out
     assert doubt in said
     assert ("measured more" in said) is bool(doubt)
+
+
+def test_a_table_in_utf_16_is_to_be_saved_otherwise(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    folder = write_indexed(tmp_path, "file,rtt_ms", "{},20")
+    (folder / "index.csv").write_text((folder / "index.csv").read_text(), encoding="utf-16")
+    adopt(folder, check=False)
+    problem = "index.csv: this is not text in UTF-8; save it as UTF-8"
+    assert f"index.csv is not proposed as `table`: {problem}\n" in capsys.readouterr().out
+    (folder / "layout.yaml").write_text("table: index.csv\n")
+    with pytest.raises(DeclarationError, match=problem):
+        adopt(folder, check=True)
+
+
+def test_a_result_without_a_row_is_said_and_a_row_without_a_file_means_one_with_its_ending(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    files = {}
+    for count, number in enumerate((1037, 1296)):
+        files[f"iperf_{number}.json"] = client_output(4000 + count, "cubic", START_S + 60 * count)
+        files[f"iperf_{number}.ss"] = socket_samples(4000 + count, "cubic", START_S + 60 * count)
+    index = "file,rtt_ms\niperf_1037.json,20\niperf_9999.json,30\n"
+    assert adopt(write_archive(tmp_path, files | {"index.csv": index}), check=False) == 1
+    said = capsys.readouterr().out
+    assert "table: file iperf_9999.json; did you mean `iperf_1296.json`?" in said
+    assert "index.csv has no row for 1 result: iperf_1296.json.\n" in said

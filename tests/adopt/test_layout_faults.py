@@ -237,3 +237,9 @@ def test_groups_that_would_make_runs_contradict_themselves_are_not_advised(
     assert "runs_by" not in said
     # They are of some of these runs.
     assert "no ss" not in said
+
+
+def test_a_layout_that_ignores_all_files_ends_with_1(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    said = check(tmp_path, "ignore: ['.*']\n", {"a.json": result(1)}, capsys)
+    assert "No file here is a run." in said
+    assert adopt(tmp_path, check=True) == 1

@@ -26,6 +26,7 @@ from ccreport.adopt.tables import describe_unmatched, find_table, name_runs
 from ccreport.adopt.unusable import has_unfitting, has_unusable
 from ccreport.archive.harness_layout import SESSION, join_path, split_name, walk_files
 from ccreport.archive.layout import NAME, Layout
+from ccreport.archive.layout_groups import NUMBERS
 from ccreport.archive.read_layout import load_layout
 from ccreport.core.declarations import SCHEMAS
 from ccreport.core.errors import InputError
@@ -53,7 +54,7 @@ def adopt(folder: Path, /, *, check: bool, layout: Path = Path(NAME)) -> int:
     `folder` has the files, at any depth. With `check` nothing is written: the table of runs that the layout gives is
     printed, with what is missing and how to record it. `layout` is the path of the layout from the folder. Returns 1
     where a file is rejected, or nothing of it can be read, as it is empty or breaks off, and where a row of the
-    layout's table fits no file, or a pattern fits none while files have none.
+    layout's table fits no file, or a pattern fits none while files have none, or no file is a run.
     """
     if not folder.exists():
         raise InputError(f"{folder} does not exist{guess_path(folder)}")
@@ -131,11 +132,12 @@ def _leave_out(contents: Mapping[str, Content], ignored: Iterable[Ignored]) -> d
 
 
 def _show_runs(folder: Path, layout: Layout | None) -> int:
-    """Print the runs that a layout gives, and return 1 where a file or a part of the layout is of no use."""
+    """Print the runs that a layout gives, and return 1 where it gives none, or a file or a part of it is of no use."""
     manifests = list_manifests(folder, layout)
     read = cache(read_content)
     print("\n".join(describe_runs(folder, manifests, layout, read)))
-    return int(has_unusable(folder, manifests, read) or has_unfitting(layout, manifests))
+    has_runs = any(manifest.runs for manifest in manifests)
+    return int(not has_runs or has_unusable(folder, manifests, read) or has_unfitting(layout, manifests))
 
 
 def _sum_up(proposal: Proposal) -> str:
@@ -230,7 +232,9 @@ def _write_files_of(one: ProposedPattern, constants: Mapping[str, str]) -> list[
     if one.kind in DECLARED or not one.is_loose:
         lines += [f"    kind: {one.kind}\n"]
     if constants:
-        values = {name: text if _is_plain(text) else _quote(text) for name, text in constants.items()}
+        values = {
+            name: text if name in NUMBERS or _is_plain(text) else _quote(text) for name, text in constants.items()
+        }
         lines += [f"    set: {{{', '.join(f'{name}: {text}' for name, text in values.items())}}}\n"]
     if one.factors:
         factors = ", ".join(f"{group}: {factor:g}".replace("e+0", "e") for group, factor in one.factors.items())

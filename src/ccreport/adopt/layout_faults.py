@@ -84,6 +84,21 @@ def _mend(layout: Layout, untaken: Sequence[str]) -> list[str] | None:
     ]
 
 
+def describe_unlisted(layout: Layout, rows: Iterable[Row]) -> Iterator[str]:
+    """Yield how many results, or runs, the table of a layout has no row for."""
+    if not layout.table:
+        return
+    lacking = []
+    for row in rows:
+        told = layout.read_paths([*row.ways])
+        runs = {str(one.values.get("run")) for one in told.values()}
+        if told and not (layout.by_path.keys() & {*row.paths} or layout.by_run.keys() & runs):
+            lacking.append(display_name(min(row.ways)) if layout.by_path else row.run.suffix)
+    if lacking:
+        counted = count_things(len(lacking), "result" if layout.by_path else "run")
+        yield f"{layout.table} has no row for {counted}{', such as' if len(lacking) > 1 else ':'} {lacking[0]}."
+
+
 def find_parted(layout: Layout, manifests: Iterable[Manifest], rows: Iterable[Row]) -> list[Parted]:
     """Return the runs without a test that agree with a run that has one in all groups that both have.
 

@@ -1,5 +1,6 @@
 """What runs lack, repetitions among it, what is not known without it, and how it is recorded or said."""
 
+import itertools
 import re
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -25,6 +26,7 @@ WANTED: Final = {
 }
 # In names of parameters that may be the round-trip time, or the loss, of a path.
 DELAYS: Final = frozenset({"delay", "owd", "oneway", "lat", "latency", "rtt", "ping"})
+OF_DELAYS: Final = {"ms": "rtt_ms", "us": "rtt_us", "s": "rtt_s"}
 LOSSES: Final = frozenset({"loss", "losses", "lossrate", "drop", "drops", "droprate", "plr"})
 UNITS: Final = {
     **dict.fromkeys(("percent", "percentage", "prozent"), "pct"),
@@ -50,7 +52,7 @@ def describe_missing(rows: Sequence[Row], manifests: Iterable[Manifest], layout:
         return
     if lacking := [row for row in rows if row.run.rtt_nominal_ms is None]:
         yield f"{_count(lacking, rows)} no declared RTT; the smallest that is measured counts. Declare it by `rtt_ms`."
-        yield from _list_alike(lacking, layout, DELAYS, {"ms": "rtt_ms", "us": "rtt_us", "s": "rtt_s"})
+        yield from _list_alike(lacking, layout, DELAYS, OF_DELAYS)
     if lacking := [row for row in rows if not ("loss_pct" in (row.run.conditions or {}) or row.kinds["pre-netem"])]:
         yield f"{_count(lacking, rows)} no declared loss: nothing says which loss the path was set to."
         yield from _list_alike(lacking, layout, LOSSES, {"pct": "loss_pct", "ratio": "loss_ratio"})
@@ -66,16 +68,33 @@ def _list_alike(
         {name for told in (layout.by_path, layout.by_run) for row in told.values() for name in row} if layout else {}
     )
     for name in sorted({name for row in rows for name in row.parameters}):
-        parts = [part for part in re.split("[^a-z]+", name.lower().replace("%", "_pct")) if part]
-        if not words.intersection(parts):
+        group = _find_alike(name, words, groups)
+        if group is None:
             continue
-        unit = UNITS.get(parts[-1], parts[-1])
-        group = groups.get(unit, next(iter(groups.values())))
         is_column = name in columns
         scaled = f"scale: {{{group}: 2}}"
         where = "beside `table`" if is_column else "below its pattern"
         also = f", and write `{scaled}` {where} where it is one-way" if words is DELAYS else ""
         yield f"Is it the {'column' if is_column else 'group'} `{name}`? Then call that `{group}`{also}."
+
+
+def _split_name(name: str) -> list[str]:
+    return [part for part in re.split("[^a-z]+", name.lower().replace("%", "_pct")) if part]
+
+
+def _find_alike(name: str, words: frozenset[str], groups: Mapping[str, str]) -> str | None:
+    """Return what to call a parameter with one of some words in its name, by its unit, if it has one of these."""
+    parts = _split_name(name)
+    if not words.intersection(parts):
+        return None
+    return groups.get(UNITS.get(parts[-1], parts[-1]), next(iter(groups.values())))
+
+
+def find_one_way(name: str) -> str | None:
+    """Return the group for a column that is by its name of delays in one direction: rtt_ms for one_way_delay_ms."""
+    parts = _split_name(name)
+    is_one_way = {"owd", "oneway"}.intersection(parts) or ("one", "way") in itertools.pairwise(parts)
+    return _find_alike(name, DELAYS, OF_DELAYS) if is_one_way else None
 
 
 def _name_ports(rows: Sequence[Row]) -> str:

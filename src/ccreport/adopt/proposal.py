@@ -5,6 +5,7 @@ Which of the groups tells flows of one run apart, and which repetitions, the tim
 """
 
 import math
+import re
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -29,6 +30,7 @@ from ccreport.archive.layout_groups import NO_LOSS, OF_FILES, point_decimals
 DECLARED: Final = frozenset({"iperf3-server", "netem"})
 JOB: Final = "all"
 RECEIVER_WORDS: Final = ("receiver", "server", "dst")
+LOSSLESS: Final = re.compile(r"(?<![a-z])(?:no[ _-]?loss|lossless)(?![a-z])", re.IGNORECASE)
 SIDED: Final = frozenset({"mpstat", "ss"})
 # A kind of word, its text where that is fixed, and its expression; those of words that may differ.
 Form = tuple[tuple[str, str, str], ...]
@@ -81,6 +83,7 @@ def propose_layout(contents: Mapping[str, Content]) -> Proposal:
     _share_groups(made)
     name_roles(made, contents)
     _name_single_run(made)
+    _set_losses(made)
     # A group of a shorter form takes what a longer one takes apart, as `direct_1`: the longer one goes first.
     patterns = _order(sorted((own for own in made if own.groups or own.constants), key=lambda own: -len(own.columns)))
     unnamed += [path for own in made if not (own.groups or own.constants) for path in own.paths]
@@ -216,6 +219,13 @@ def _name_single_run(made: Sequence[ProposedPattern]) -> None:
     if len(tests) == 1 and any(own.kind in SINGLE - {"ss"} for own in made):
         for own in (own for own in made if "run" not in own.groups):
             own.constants["run"] = tests[0].rpartition("/")[2].partition(".")[0]
+
+
+def _set_losses(made: Iterable[ProposedPattern]) -> None:
+    """Set that there is no loss where all paths of a pattern say so in words: rtt20_noloss."""
+    for own in made:
+        if not {"loss_pct", "loss_ratio"}.intersection(own.groups) and all(map(LOSSLESS.search, own.paths)):
+            own.constants["loss_pct"] = "0"
 
 
 def _is_by_kind(patterns: Sequence[ProposedPattern]) -> bool:

@@ -8,7 +8,14 @@ from pathlib import Path
 from typing import Final
 
 from ccreport.adopt.contents import Content
-from ccreport.adopt.layout_faults import describe_parted, describe_untaken, describe_untested, find_parted, join_parted
+from ccreport.adopt.layout_faults import (
+    describe_parted,
+    describe_unlisted,
+    describe_untaken,
+    describe_untested,
+    find_parted,
+    join_parted,
+)
 from ccreport.adopt.missing import describe_missing, describe_repetitions, doubt_jobs
 from ccreport.adopt.rows import Row, list_manifests, list_rows
 from ccreport.adopt.unusable import UNREAD_RULES, put_results_first
@@ -48,6 +55,7 @@ def describe_runs(
         *(count_alike(find_wrong_counts(rows, layout), "run") if layout is not None else []),
         *_describe_ignored(manifests),
         *(_describe_patterns(layout, manifests) if layout is not None else []),
+        *(describe_unlisted(layout, rows) if layout is not None else []),
         *(describe_parted(layout, manifests, parted) if layout is not None else []),
         *describe_untested(rows, parted),
         *_doubt_delays(rows, layout),

@@ -1,5 +1,6 @@
 """CSV files among somebody's files that are the documented table: a row for each file, or for each run."""
 
+import contextlib
 import csv
 import re
 from collections import Counter
@@ -8,6 +9,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final
 
+from ccreport.adopt.missing import find_one_way
 from ccreport.adopt.path_words import DAY, escape
 from ccreport.adopt.patterns import ProposedPattern
 from ccreport.adopt.proposal import Proposal
@@ -88,14 +90,13 @@ def _list_notes(header: Sequence[str], rows: Sequence[Sequence[str]]) -> list[st
 
 
 def _read_rows(path: Path) -> list[list[str]]:
-    """Return the rows of a CSV, whatever its columns are called; none where it is not one, or very large."""
+    """Return the rows of a CSV, whatever its columns are called, also in UTF-16; none of what is not one, or large."""
     if path.stat().st_size > INDEX_LIMIT_BYTES:
         return []
-    try:
-        with path.open(encoding="utf-8-sig", newline="") as stream:
+    for encoding in ("utf-8-sig", "utf-16"):
+        with contextlib.suppress(csv.Error, UnicodeError), path.open(encoding=encoding, newline="") as stream:
             return list(csv.reader(stream, delimiter=find_separator(stream)))
-    except (csv.Error, UnicodeDecodeError):
-        return []
+    return []
 
 
 def _says_what_rows_are(header: Collection[str]) -> bool:
@@ -122,12 +123,14 @@ def _hint_at_names(name: str, header: Sequence[str], rows: Sequence[Sequence[str
 
 
 def _hint_at_others(header: Sequence[str], rows: Sequence[Sequence[str]], column: str) -> tuple[str, str]:
-    """Return what else to rename in a CSV, in brackets, and which of its columns to ignore, with an `and`."""
+    """Return what else to rename in a CSV, in brackets, and what to say of its other columns, with an `and`."""
     notes = [other for other in _list_notes(header, rows) if other != column]
     others = [other for other in header if other not in KNOWN.union(notes, [column])]
-    meant = {other: find_meant(other) for other in others}
+    meant = {other: find_meant(other) or find_one_way(other) for other in others}
     renamed = ", ".join(f"`{other}` `{group}`" for other, group in meant.items() if group is not None)
-    return f" (and {renamed})" if renamed else "", f" and `ignore_columns: [{', '.join(notes)}]`" if notes else ""
+    added = [f"ignore_columns: [{', '.join(notes)}]"] if notes else []
+    added += [f"scale: {{{group}: 2}}" for other in others if (group := find_one_way(other)) is not None]
+    return f" (and {renamed})" if renamed else "", "".join(f" and `{line}`" for line in added)
 
 
 def _find_conditions(header: Sequence[str], rows: Sequence[Sequence[str]], paths: set[str]) -> str | None:

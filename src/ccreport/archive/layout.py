@@ -8,6 +8,7 @@ to be trusted than its files.
 import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from pathlib import PurePosixPath
 from typing import Final
 
 from ccreport.archive.layout_groups import (
@@ -224,6 +225,8 @@ class Layout:
 
 def _describe_row(column: str, name: str, others: Collection[str]) -> str:
     """Return the words for a row of the table that is about no file, and which of `others`, of no row, it may mean."""
+    ending = PurePosixPath(name).suffix
+    others = [other for other in others if PurePosixPath(other).suffix == ending] or others
     number = DIGITS.search(name)
     # Of files with numbers, the one with the same first number is meant.
     alike = [other for other in others if number and (found := DIGITS.search(other)) and found[0] == number[0]]

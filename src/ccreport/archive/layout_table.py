@@ -50,15 +50,18 @@ def read_row(
     return read
 
 
-def check_keys(rows: Iterable[Mapping[str, str]], column: str, name: str) -> None:
-    """Raise DeclarationError where two rows of the table of this name are about the same, or one is about nothing."""
+def check_keys(rows: Iterable[tuple[int, Mapping[str, str]]], column: str, name: str) -> None:
+    """Raise DeclarationError where two rows of the table of this name are about the same, or one is about nothing.
+
+    `rows` are with the lines that they are in.
+    """
     seen: dict[str, int] = {}
-    for number, row in enumerate(rows, start=2):
+    for line, row in rows:
         if not row[column]:
-            raise DeclarationError(f"{name}, row {number - 1}: `{column}` is empty")
+            raise DeclarationError(f"{name}:{line}: `{column}` is empty")
         if row[column] in seen:
-            raise DeclarationError(f"{name}: {column} {row[column]!r} is in rows {seen[row[column]]} and {number - 1}")
-        seen[row[column]] = number - 1
+            raise DeclarationError(f"{name}:{line}: {column} {row[column]!r} is in line {seen[row[column]]}, too")
+        seen[row[column]] = line
 
 
 def find_repeated(groups: Sequence[str]) -> str | None:

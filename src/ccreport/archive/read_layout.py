@@ -245,6 +245,8 @@ def _read_rows(
         with path.open(encoding="utf-8-sig", newline="") as stream:
             reader = csv.DictReader(stream, strict=True, delimiter=find_separator(stream))
             header = list(reader.fieldnames or ())
+            if not header:
+                raise DeclarationError(f"{name} is empty; its first line has to name its columns")
             for position, column in enumerate(ignored):
                 if column not in header:
                     raise source.fail(("ignore_columns", position), f"{name} has no column `{column}`")
@@ -253,10 +255,12 @@ def _read_rows(
                     raise source.fail(("scale", column), f"{name} has no column `{column}`")
             kept = [column for column in header if column not in ignored]
             check_header(kept, name)
-            rows = [read_row(row, ignored, scale, f"{name}:{reader.line_num}") for row in reader]
+            numbered = [(reader.line_num, read_row(row, ignored, scale, f"{name}:{reader.line_num}")) for row in reader]
     except OSError as error:
         raise source.fail(("table",), f"{path} cannot be read ({error.strerror})") from error
-    except (csv.Error, UnicodeDecodeError) as error:
-        raise DeclarationError(f"{name}: this is not CSV in UTF-8: {error}") from error
-    check_keys(rows, FILE_COLUMN if FILE_COLUMN in header else RUN_COLUMN, name)
-    return kept, rows
+    except UnicodeDecodeError as error:
+        raise DeclarationError(f"{name}: this is not text in UTF-8; save it as UTF-8") from error
+    except csv.Error as error:
+        raise DeclarationError(f"{name}: this is not CSV: {error}") from error
+    check_keys(numbered, FILE_COLUMN if FILE_COLUMN in header else RUN_COLUMN, name)
+    return kept, [row for _, row in numbered]
