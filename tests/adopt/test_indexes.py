@@ -283,18 +283,22 @@ def test_a_number_of_flows_that_results_contradict_is_said(tmp_path: Path, capsy
         (
             "bottleneck_mbps",
             "7.5",
-            "A bottleneck of 7.5 Mbit/s is declared; 3 of 3 runs measured more, as 8 Mbit/s: was it",
+            "A bottleneck of 7.5 Mbit/s is declared; 3 of 3 runs measured more, such as 8 Mbit/s: was it",
         ),
-        ("bottleneck_mbps", "0.01", "measured more, as 8 Mbit/s: `bottleneck_gbps` in place of `bottleneck_mbps`?"),
+        (
+            "bottleneck_mbps",
+            "0.01",
+            "measured more, such as 8 Mbit/s: `bottleneck_gbps` in place of `bottleneck_mbps`?",
+        ),
         (
             "bottleneck_bps",
             "10",
-            "A bottleneck of 10 bit/s is declared; 3 of 3 runs measured more, as 8 Mbit/s: `bottle",
+            "A bottleneck of 10 bit/s is declared; 3 of 3 runs measured more, such as 8 Mbit/s: `bottle",
         ),
         (
             "pacing_mbps",
             "1",
-            "A pacing rate of 1 Mbit/s is declared; 3 of 3 runs measured more, as 8 Mbit/s: was it set",
+            "A pacing rate of 1 Mbit/s is declared; 3 of 3 runs measured more, such as 8 Mbit/s: was it set",
         ),
     ],
 )

@@ -31,7 +31,7 @@ PIECE: Final = re.compile(
 
 
 class Parted(NamedTuple):
-    """A run without a test, those with one that it may be of, and groups that one of it and the first has, or both."""
+    """A run without a test, those that it may be of, and groups that only one of it and the first has, or both."""
 
     row: Row
     tests: tuple[Row, ...]

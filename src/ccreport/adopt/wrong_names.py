@@ -19,7 +19,7 @@ LARGEST_RATIO: Final = 1.05
 OTHER_UNIT: Final = 10
 # As a sentence has them → the groups, and whether each flow has that rate.
 RATES: Final = {"bottleneck": ("bottleneck_bps", False), "pacing rate": ("pacing_bps", True)}
-BELOW: Final = "by its name or its row of the table"
+BY_NAMES: Final = "by its name or its row of the table"
 
 
 def find_wrong_names(rows: Sequence[Row]) -> Iterator[tuple[str, str]]:
@@ -46,10 +46,10 @@ def find_wrong_names(rows: Sequence[Row]) -> Iterator[tuple[str, str]]:
                 wrong[name].update(algorithms)
         for name, told in sorted(wrong.items()):
             counted = ", ".join(sorted(told))
-            yield row.run.suffix, f"{name} {BELOW}, {counted} by its results, which count."
+            yield row.run.suffix, f"{name} {BY_NAMES}, {counted} by its results, which count."
         for name in sorted({name for name, _ in row.said if name.lower() not in called} - wrong.keys()):
             if (hint := _doubt(name, meant[name])) is not None:
-                yield row.run.suffix, f"{name} {BELOW} is not a known algorithm{hint}"
+                yield row.run.suffix, f"{name} {BY_NAMES} is not a known algorithm{hint}"
 
 
 def _doubt(name: str, told: Collection[str]) -> str | None:
@@ -73,7 +73,7 @@ def find_wrong_counts(rows: Sequence[Row], layout: Layout) -> Iterator[tuple[str
             said = values.get("flows", layout.by_run.get(str(values.get("run")), {}).get("flows"))
             if said is not None and count and said not in (count, total):
                 counted = count_things(int(said), "flow")
-                yield row.run.suffix, f"{counted} {BELOW}, {total} by its results, which count."
+                yield row.run.suffix, f"{counted} {BY_NAMES}, {total} by its results, which count."
                 break
 
 
@@ -87,7 +87,7 @@ def doubt_rates(rows: Iterable[Row], layout: Layout) -> Iterator[str]:
         count = sum(ratio > LARGEST_RATIO for ratio in ratios)
         if count:
             rate_bps, _, received_bps = known[ratios.index(max(ratios))]
-            said = f"{count} of {count_things(len(known), 'run')} measured more, as {_format_rate(received_bps)}"
+            said = f"{count} of {count_things(len(known), 'run')} measured more, such as {_format_rate(received_bps)}"
             guess = _guess_unit(group, ratios, layout)
             yield f"A {word} of {_format_rate(rate_bps)} is declared; {said}: {guess}?"
 
