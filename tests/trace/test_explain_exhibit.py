@@ -80,6 +80,37 @@ def test_a_table_by_its_number(results: Path, capsys: pytest.CaptureFixture[str]
     assert capsys.readouterr().out.startswith("esnet-dtn, table_2_testbed, row 1: ")
 
 
+def test_a_number_that_only_pages_count_is_looked_up_in_the_report_first(
+    results: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    place = tmp_path / "results"
+    fragments = place / "generic/fragments"
+    fragments.mkdir(parents=True)
+    (place / "esnet-dtn").symlink_to(results / "esnet-dtn")
+    runs = [run(n, {cc: 9.0}, rtt_ms=10.0, condition_id=cc, **FACTS) for n, cc in enumerate(("bbr", "cubic"))]
+    build_database(place / "generic", gather(*runs), EVALUATION.with_name("generic.yaml"))
+    (tmp_path / "config.yaml").write_text("evaluation: generic\n")
+    pages = {"tables.md": ["table_means", "table_jobs"], "figures_hosts.qmd": ["figure_cwnd", "figure_cpu"]}
+    pages["figures_testbed.qmd"] = ["figure_topology"]
+    for page, shown in pages.items():
+        (fragments / page).write_text("\n".join(f"{{{{< include fragments/{name}.md >}}}}" for name in shown))
+
+    def explain_number(name: str) -> str:
+        main(["explain", name, "--database", str(place)])
+        said = capsys.readouterr()
+        return (said.err + said.out).partition("\n")[0]
+
+    assert explain_number("Table 1").startswith("means: 2 rows fit")
+    assert explain_number("table 2").startswith("jobs: 2 rows fit")
+    assert explain_number("figure 2") == "generic, CPU load (cpu)"
+    several = "is on several pages, as each counts from 1; name one: "
+    figures = "`cwnd` (figures_hosts.html), `topology` (figures_testbed.html)"
+    assert explain_number("Figure 1") == f"ccreport: `Figure 1` {several}{figures}"
+    assert explain_number("1") == f"ccreport: `1` {several}`means` (tables.html), {figures}"
+    # What the report has not another evaluation may have.
+    assert explain_number("Table II").startswith("esnet-dtn, table_2_testbed, row 1: ")
+
+
 def test_other_evaluations_with_an_exhibit_of_that_number(results: Path, tmp_path: Path) -> None:
     other = build_database(tmp_path, gather(run(1, {"bbr": 9.0}, condition_id="a", **FACTS)), EVALUATION)
     own = results / "esnet-dtn/archive.duckdb"

@@ -90,7 +90,7 @@ def explain(
         print(describe_others(place, exhibit[0], asked, lambda other: has_exhibit(other, asked)), end="")
         return
     table = exhibit[1].name if exhibit else table
-    of_table = find_database(place, table)
+    of_table = exhibit[0] if exhibit else find_database(place, table)
     with open_results(of_table) as connection:
         name = find_table(connection, table)
         summary = connection.sql(f"FROM {quote_name(name)}").pl()

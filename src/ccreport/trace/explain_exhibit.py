@@ -25,6 +25,8 @@ from ccreport.trace.shown_runs import show_files, show_runs
 KINDS: Final = ("table", "figure", "claim")
 # V, S12, 3a
 IS_NUMBER: Final = re.compile(r"[A-Z]?\d+[a-z]?|[IVX]+", re.IGNORECASE)
+# {{< include fragments/figure_cwnd.md >}}
+INCLUDED: Final = re.compile(r"include fragments/(?:table|figure)_(\w+)\.md")
 
 
 def find_exhibit(place: Path, name: str, evaluation: str = "") -> tuple[Path, Exhibit] | None:
@@ -40,7 +42,9 @@ def find_exhibit(place: Path, name: str, evaluation: str = "") -> tuple[Path, Ex
     figures: list[str] = []
     for database in databases:
         exhibits = list_declared(database, evaluation)
-        if found := _choose(exhibits, name):
+        # Only the report's own, which goes first, counts what has no number.
+        counted = exhibits if database == databases[0] else {}
+        if found := _choose(exhibits, name) or _choose_counted(database, counted, name):
             return database, found
         figures += exhibits.keys() - {*known}
     number = NUMBER.sub("", name)
@@ -84,6 +88,30 @@ def has_exhibit(database: Path, name: str) -> bool:
 
 def _choose(exhibits: Mapping[str, Exhibit], name: str) -> Exhibit | None:
     return exhibits.get(name) or exhibits.get(find_number(exhibits.values(), name) or "")
+
+
+def _choose_counted(database: Path, exhibits: Mapping[str, Exhibit], name: str) -> Exhibit | None:
+    """Return the exhibit without a number of its own that a page of the report shows as, say, Table 1.
+
+    Each page of figures counts from 1. A number alone is a claim's where claims were judged. Raise InputError where
+    several exhibits have the number.
+    """
+    asked = NUMBER.match(name)
+    kind, number = asked.lastgroup if asked else None, NUMBER.sub("", name)
+    if not number.isdecimal() or (kind is None and list_claims(database)):
+        return None
+    fragments = database.parent / "fragments"
+    pages = [fragments / "tables.md", *sorted(fragments.glob("figures_*.qmd"))]
+    fitting = []
+    for page in filter(Path.is_file, pages):
+        shown = [exhibits[own] for own in INCLUDED.findall(page.read_text(encoding="utf-8")) if own in exhibits]
+        if 1 <= int(number) <= len(shown) and not shown[int(number) - 1].number:
+            fitting.append((page.stem, shown[int(number) - 1]))
+    fitting = [(page, one) for page, one in fitting if kind is None or one.is_figure == (kind == "figure")]
+    if len(fitting) > 1:
+        places = [f"`{one.name}` ({page}.html)" for page, one in fitting]
+        raise InputError(f"`{name}` is on several pages, as each counts from 1; name one: {', '.join(places)}")
+    return fitting[0][1] if fitting else None
 
 
 def list_declared(database: Path, evaluation: str = "") -> dict[str, Exhibit]:
