@@ -536,7 +536,7 @@ def test_suspect_runs_are_named_in_few_words() -> None:
 
 
 def test_runs_that_were_made_again_are_compared_with_others_of_their_conditions() -> None:
-    rates = {"r0": 90e6, "r1": 110e6, "r2": 100e6, "r3": 102e6, "r4": 5e6}
+    rates = {"r0": 90e6, "r1": 110e6, "r2": 100e6, "r3": 102e6, "r4": 5e6, "r6": 101e6}
     hosts = {"r4": "h2"}
     runs = make_table(
         "runs", [{"run_id": run, "host": hosts.get(run, "h"), "goodput_bps": rate} for run, rate in rates.items()]
@@ -551,7 +551,7 @@ def test_runs_that_were_made_again_are_compared_with_others_of_their_conditions(
     attempts = make_table("attempts", [shared | dict(zip(columns, row, strict=True)) for row in tries])
     suspects = make_table("suspects", [{"run_id": "r0"}])
     said = html.unescape(describe_bias(attempts, runs, suspects))
-    # The others have 100 and 102 Mbit/s, so 101 in the median: 90 / 101 and 110 / 101. No other run is to host h2.
+    # The others have 100, 101 and 102 Mbit/s, so 101 in the median: 90 / 101 and 110 / 101. No other run is to host h2.
     assert said == (
         "4 runs needed more than one attempt; 3 completed, and the means lack the other 1. "
         "2 followed a failed attempt (1 suspect, 1 with another seed); their rates (0.891 times the median of other "
@@ -564,8 +564,12 @@ def test_runs_that_were_made_again_are_compared_with_others_of_their_conditions(
     near = runs.with_columns(goodput_bps=pl.when(run_id="r1").then(101e6).otherwise("goodput_bps"))
     said = describe_bias(attempts.filter(pl.col("run_id").is_in(["r1", "r2"])), near, suspects)
     assert said.startswith("1 run needed more than one attempt; 1 completed. 1 followed interruptions only; ")
-    # Of 90, 100 and 102 Mbit/s and 5 to another host: 101 / 100 between 90 / 100 and 102 / 100.
-    assert said.endswith(" are within the spread of the others (0.900 to 1.02).")
+    # Of 90, 100, 101 and 102 Mbit/s and 5 to another host: 101 / 100.5 between 90 / 100.5 and 102 / 100.5.
+    assert said.endswith(" are within the spread of the others (0.896 to 1.01).")
+    # Two others have no spread: of 100 and 102 Mbit/s the median is 101.
+    few = runs.filter(~pl.col("run_id").is_in(["r0", "r6"]))
+    said = describe_bias(attempts.filter(pl.col("run_id").is_in(["r1", "r2"])), few, suspects)
+    assert said.endswith("; their rates are 1.09 times the median of other runs of the same conditions.")
 
 
 def test_the_first_page_names_what_was_left_out_and_why() -> None:

@@ -5,7 +5,7 @@ from typing import Final
 import polars as pl
 
 from ccreport.core.text import count_things
-from ccreport.measure.suspects.siblings import PATH, RATE_BPS
+from ccreport.measure.suspects.siblings import PATH, RATE_BPS, SIBLINGS_AT_LEAST
 from ccreport.summarise.grids.plain_numbers import show_ends
 
 # Outcomes of attempts that leave no run behind.
@@ -61,14 +61,21 @@ def _list_made_again(attempts: pl.DataFrame, suspects: pl.DataFrame) -> pl.DataF
 
 
 def _compare_rates(runs: pl.DataFrame, again: pl.DataFrame) -> pl.DataFrame:
-    """Return run_id, the columns of ALIKE, is_again, and `times`: rate over the median of the runs not made again."""
+    """Return run_id, the columns of ALIKE, is_again, `others_count`, and `times`: rate over the others' median.
+
+    The others are the runs of the same conditions that were not made again.
+    """
     is_again = pl.col("run_id").is_in(again["run_id"].to_list())
-    median = pl.when(~is_again).then(RATE_BPS).median().over(ALIKE)
-    return runs.select("run_id", *ALIKE, is_again=is_again, times=RATE_BPS / median).drop_nulls("times")
+    others = pl.when(~is_again).then(RATE_BPS)
+    times, count = RATE_BPS / others.median().over(ALIKE), others.count().over(ALIKE)
+    return runs.select("run_id", *ALIKE, is_again=is_again, others_count=count, times=times).drop_nulls("times")
 
 
 def _describe_part(how: str, part: pl.DataFrame, rates: pl.DataFrame) -> str:
-    """Return how many runs followed such an attempt, are suspect and have another seed, and how their rates compare."""
+    """Return how many runs followed such an attempt, are suspect and have another seed, and how their rates compare.
+
+    One or two other runs of the same conditions have no spread.
+    """
     counts = {"suspect": part["is_suspect"].sum(), "with another seed": part["has_new_seed"].sum()}
     amounts = {
         what: "" if part.height == 1 else "all " if count == part.height else f"{count:,} "
@@ -80,6 +87,12 @@ def _describe_part(how: str, part: pl.DataFrame, rates: pl.DataFrame) -> str:
     own = rates.join(part, on="run_id", how="semi")
     if own.is_empty():
         return f"{said}; no other run of the same conditions is there to compare with."
+    of_several = own.filter(pl.col("others_count") >= SIBLINGS_AT_LEAST)
+    if of_several.is_empty():
+        return (
+            f"{said}; their rates are {show_ends(own['times'])} times the median of other runs of the same conditions."
+        )
+    own = of_several
     others = rates.filter(~pl.col("is_again")).join(own, on=ALIKE, how="semi", nulls_equal=True)
     times, spread = own["times"], others["times"]
     is_within = spread.min() <= times.min() and times.max() <= spread.max()  # type: ignore[operator]
