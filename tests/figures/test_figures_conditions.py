@@ -18,6 +18,7 @@ from ccreport.figures.kit.text import wrap_text
 from ccreport.figures.kit.value_axis import fit_value_axis
 from ccreport.figures.select.condition_cells import refuse_parts
 from ccreport.figures.select.declaration import FigureError, read_declaration
+from ccreport.figures.wording.conditions import describe_panel
 from ccreport.figures.write import plot_declaration
 
 KINDS = (
@@ -712,3 +713,8 @@ def test_figures_of_many_runs_stay_small(tmp_path: Path) -> None:
     )
     output = plot(tmp_path, tables, kind="rate_by_rtt")
     assert (output / "figure.svg").stat().st_size < 300_000
+
+
+def test_a_path_without_a_recorded_bottleneck_is_not_said_to_have_one() -> None:
+    shown = describe_panel(("bottleneck_bps", "buffer_bytes", "rtt_ms"), (None, None, 20.0))
+    assert shown == "no known bottleneck, no known buffer, RTT 20 ms"
