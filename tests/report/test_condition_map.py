@@ -59,6 +59,16 @@ def test_a_field_says_only_what_differs_from_the_others() -> None:
     assert "More has: [BBR]{.shade-3 .of-bbr}, [CUBIC]{.shade-3 .of-cubic}" in shown
 
 
+def test_too_few_runs_are_named_as_the_reason() -> None:
+    few = [compare(name, 4.0, first_runs_count=2, second_runs_count=2) for name in ("a", "b")]
+    shown = render_condition_map(pl.DataFrame(few), {}, rows_at_most=4)
+    assert "undecided, as a verdict needs 3 runs of each algorithm. Below" in shown
+    assert "95 &#37; interval" not in shown
+    shown = render_condition_map(pl.DataFrame([*few, compare("c", 4.0)]), {}, rows_at_most=4)
+    assert "undecided. Below" in shown
+    assert "with its 95 &#37; interval" in shown
+
+
 def read_rows(shown: str) -> list[list[str]]:
     rows = re.findall(r"<tr>(.*?)</tr>", shown.replace("&#37;", "%").replace("&#46;", ".").replace("&#44;", ","))
     return [[re.sub(r"<[^>]+>", "", cell) for cell in re.split(r"</t[hd]>", row)[:-1]] for row in rows]

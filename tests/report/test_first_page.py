@@ -928,6 +928,8 @@ def test_nothing_is_faster_where_no_comparison_says_so():
     *_, last = describe_means(make_means(rows), make_comparisons("undecided"))
     assert last.endswith(f"**BBR or CUBIC?** Undecided with no loss ([1 comparison]({RATES}) of geometric means).")
     assert describe_means(make_means(rows).clear(), make_comparisons()) == []
+    *_, last = map(html.unescape, describe_means(make_means(rows), make_comparisons(("undecided", "no loss", 6.17))))
+    assert "BBR has 6.17 times CUBIC’s rate (a verdict needs 3 runs of each, there is 1)" in last
 
 
 def test_rates_of_unequal_numbers_of_flows_are_said_to_be_per_flow():

@@ -265,7 +265,10 @@ def test_table_3_comes_from_result_rows_alone(tmp_path: Path) -> None:
     assert "No selected run has a goodput." in html
     declared = load_evaluation(EVALUATION)
     names = {"shown": read_shown_names(declared["labels"])}
-    grid = lay_out_table(table, "table_3_paths", declared["tables"]["table_3_paths"] | names)
+    own = {"column_notes": {"runs_count": "Runs are counted.", "rate_low_bps": "Of a column without a value."}}
+    grid = lay_out_table(table, "table_3_paths", declared["tables"]["table_3_paths"] | names | own)
+    assert "Runs are counted." in " ".join(grid.notes)
+    assert "without a value" not in " ".join(grid.notes)
     assert [name[:2] for name in grid.names] == [["10G", "non-ESnet"]] * 2
 
 

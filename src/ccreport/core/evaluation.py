@@ -203,17 +203,21 @@ def _list_wrong_bounds(claim: str, checks: Sequence[Mapping[str, Any]]) -> Itera
 def _list_unknown_columns(
     table: str, facts: Mapping[str, Any], labels: Mapping[str, Any]
 ) -> Iterator[tuple[Place, str]]:
-    named = [(part, name) for part in ("rows", "columns", "measures", "headings") for name in facts.get(part, ())]
+    named = [
+        (part, name)
+        for part in ("rows", "columns", "measures", "headings", "column_notes")
+        for name in facts.get(part, ())
+    ]
     if not named:
         return
     schema = load_yaml(SCHEMAS / "tables" / f"{table}.yaml")
     columns = [column if isinstance(column, str) else column["name"] for column in schema["columns"]]
     for part, name in named:
         # The rows of means are of conditions, and of what the evaluation calls them.
-        is_condition = table == MEANS and part != "measures"
+        is_condition = table == MEANS and part not in ("measures", "column_notes")
         known = [*(key for key in schema["key"] if key != "labels"), *labels] if is_condition else columns
         if name not in known:
-            place = ("tables", table, part, name if part == "headings" else facts[part].index(name))
+            place = ("tables", table, part, name if part in ("headings", "column_notes") else facts[part].index(name))
             yield place, f"tables.{table}.{part}: {table} has no column `{name}`{guess(name, known)}"
 
 

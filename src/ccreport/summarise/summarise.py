@@ -131,6 +131,7 @@ def lay_out_table(
     summary whose numbers verdicts make bold, by column. With `is_whole` it has the columns of equal rows, too.
     """
     notes = [declared["note"]] if declared["note"] else []
+    notes += [note for name, note in declared.get("column_notes", {}).items() if summary[name].count()]
     if bound_count:
         notes.append(f"{bound_count:,} of its runs {'was' if bound_count == 1 else 'were'} CPU-bound.")
     if "rate_basis" in summary.columns and summary["rate_basis"].count():

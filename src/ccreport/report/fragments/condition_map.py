@@ -25,7 +25,7 @@ from ccreport.report.markup.escape import escape_text, fence_html
 from ccreport.summarise.grids.links import cell_href
 from ccreport.summarise.grids.plain_numbers import show_plain
 from ccreport.summarise.questions import COMPARISONS
-from ccreport.summarise.statistics.comparisons import UNDECIDED
+from ccreport.summarise.statistics.comparisons import RUNS_AT_LEAST, UNDECIDED, has_too_few
 
 # Ratios at which the next shade begins: differences of 5 %, 50 % and a factor of 3.
 SHADES: Final = (1.05, 1.5, 3.0)
@@ -118,10 +118,13 @@ def _render_measure(
     pairs = dict.fromkeys((row["first_algorithm"], row["second_algorithm"]) for row in rows)
     of_pairs = ", ".join(f"{first} over {second}" for first, second in pairs)
     yield f"## {escape_text(title)} {{#{make_label('map', measure)}}}\n"
+    is_tested = not all(map(has_too_few, rows))
+    interval = ", with its 95 &#37; interval" if is_tested else ""
+    why = "" if is_tested else f", as a verdict needs {RUNS_AT_LEAST} runs of each algorithm"
     yield (
-        f"Ratio of the geometric means of {escape_text(of_pairs)}, with its 95 &#37; interval. Bold: one is "
-        f"significantly ahead. ≈: the two are {escape_text(_name_equality(rows))}. ?{STRIPES}: undecided. Below, where "
-        f"it is more than 5 &#37; from the large number: the ratio of the arithmetic means. {_say_usual_runs(look)}"
+        f"Ratio of the geometric means of {escape_text(of_pairs)}{interval}. Bold: one is significantly ahead. "
+        f"≈: the two are {escape_text(_name_equality(rows))}. ?{STRIPES}: undecided{why}. Below, where it is more than "
+        f"5 &#37; from the large number: the ratio of the arithmetic means. {_say_usual_runs(look)}"
         f"{_explain_correction(rows)}\n"
     )
     yield _explain_colours(rows, look)

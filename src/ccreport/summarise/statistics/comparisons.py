@@ -8,6 +8,7 @@ question has the log-rank test alone, whose sign says which algorithm is ahead, 
 """
 
 import math
+from collections.abc import Mapping
 from typing import Any, Final
 
 import numpy as np
@@ -29,6 +30,8 @@ from ccreport.summarise.statistics.survival import Stratum as Times
 from ccreport.summarise.statistics.survival import Time, compare_runs
 
 UNDECIDED: Final = "undecided"
+# Of each algorithm, for a verdict; of two strata two runs each are enough.
+RUNS_AT_LEAST: Final = 3
 # Less is better of these measures.
 RETRANSMITS: Final = "retransmit_ratio"
 TIMES: Final = "completion_s"
@@ -56,6 +59,11 @@ def add_verdicts(questions: pl.DataFrame) -> pl.DataFrame:
     ]
     schema = {"least_effect_pct": pl.Float64, "runs_to_show_count": pl.Int64}
     return judged.hstack(pl.DataFrame(planned, schema=schema, orient="row"))
+
+
+def has_too_few(row: Mapping[str, Any]) -> bool:
+    """Tell whether a question has no interval as one of its two algorithms has too few runs, whatever their strata."""
+    return row["effect_low_ratio"] is None and min(row["first_runs_count"], row["second_runs_count"]) < RUNS_AT_LEAST
 
 
 def judge_questions(questions: pl.DataFrame) -> pl.DataFrame:

@@ -20,7 +20,7 @@ from ccreport.report.fragments.first_page.rate_findings import (
 from ccreport.report.markup.escape import escape_text
 from ccreport.summarise.grids.grid import format_measured, rate_unit
 from ccreport.summarise.grids.plain_numbers import show_ends
-from ccreport.summarise.statistics.comparisons import UNDECIDED
+from ccreport.summarise.statistics.comparisons import RUNS_AT_LEAST, UNDECIDED, has_too_few
 
 FAIRNESS: Final = "jain_mean_ratio"
 # The most comparisons of two algorithms whose conditions are all named.
@@ -159,6 +159,11 @@ def _say_ratios(own: pl.DataFrame) -> Iterator[str]:
     if subject:
         counts = own.select(pl.min_horizontal("first_runs_count", "second_runs_count")).to_series()
         fewest, most = (int(end) for end in (counts.min(), counts.max()))  # type: ignore[arg-type]
-        notes.append(f"{'' if fewest == most else f'{fewest} to '}{count_things(most, 'run')} of each")
+        counted = f"{'' if fewest == most else f'{fewest} to '}{most}"
+        notes.append(
+            f"a verdict needs {RUNS_AT_LEAST} runs of each, there {'is' if most == 1 else 'are'} {counted}"
+            if all(map(has_too_few, own.iter_rows(named=True)))
+            else f"{counted} run{'' if most == 1 else 's'} of each"
+        )
     noted = f" ({'; '.join(notes)})" if notes else ""
     yield escape_text(f"{subject}{times} times {slower}’s {name_rate(own)}{noted}")
