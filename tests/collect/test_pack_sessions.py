@@ -156,6 +156,29 @@ def test_a_campaign_goes_by_its_name(tmp_path: Path, capsys: pytest.CaptureFixtu
     assert shown[0] == shown[1]
 
 
+def test_only_a_pack_of_the_same_runs_is_replaced(archive: Path, tmp_path: Path) -> None:
+    packed = tmp_path / "sample/alone.tar.zst"
+    pack_sessions(archive, packed.parent)
+    before = packed.read_bytes()
+    # A session grows: by runs, and in its ledger.
+    session = find_session(archive, "alone")
+    (session / "attempts.jsonl").write_text("")
+    (run,) = session.glob("cubic/src-cmd:*:2:*")
+    run.with_name("ss:more:3").write_text("1")
+    pack_sessions(archive, packed.parent)
+    grown = packed.read_bytes()
+    assert grown != before
+    run.with_name("ss:more:3").write_text("2")
+    with pytest.raises(
+        InputError, match=r"alone.tar.zst has other runs than .*; name another --target, or move it away"
+    ):
+        pack_sessions(archive, packed.parent)
+    run.with_name("ss:more:3").unlink()
+    with pytest.raises(InputError, match=r"alone.tar.zst has other runs than"):
+        pack_sessions(archive, packed.parent)
+    assert packed.read_bytes() == grown
+
+
 def test_a_label_that_leads_elsewhere_is_refused(archive: Path, tmp_path: Path) -> None:
     told = find_session(archive, "alone") / "session.json"
     told.write_text(told.read_text().replace('"alone"', '"../alone"'))

@@ -5,9 +5,12 @@ folder of such files is an archive in parts.
 """
 
 import json
+import tarfile
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Final
+
+import zstandard
 
 from ccreport.archive.pack import list_files, pack_folder
 from ccreport.collect.declare.campaign import load_campaign
@@ -26,8 +29,9 @@ def pack_sessions(archive: Path, target: Path, session: Sequence[str] = ()) -> N
 
     `archive` is the archive's folder. `target` is the folder of the packed files. `session` has the labels of the
     sessions to pack; without it all are packed. A session is finished when every run that its `campaign.yaml` declares
-    is complete. Raise InputError where a label is unknown or is that of two sessions, and, after the others are packed,
-    where a session is not finished.
+    is complete. A packed file is replaced only by one that has all of its runs. Raise InputError where a label is
+    unknown or is that of two sessions, where a file of its name has other runs, and, after the others are packed, where
+    a session is not finished.
     """
     if not archive.is_dir():
         raise InputError(f"{archive} does not exist{guess_path(archive)}")
@@ -43,6 +47,11 @@ def pack_sessions(archive: Path, target: Path, session: Sequence[str] = ()) -> N
             *others, last = (folder.name for folder in folders[label])
             names, have = f"{', '.join(others)} and {last}", "both have" if len(others) == 1 else "all have"
             raise InputError(f"{names} {have} the label {label}; keep only one of them in this archive")
+    for label in labels:
+        if (packed := target / f"{label}.tar.zst").exists() and not _holds_part(packed, *folders[label]):
+            raise InputError(
+                f"{packed} has other runs than {folders[label][0]}; name another --target, or move it away"
+            )
     target.mkdir(parents=True, exist_ok=True)
     refused = []
     for label in labels:
@@ -63,6 +72,31 @@ def _find_folders(archive: Path) -> dict[str, list[Path]]:
     for path in sorted(archive.glob(f"*/{SESSION}")):
         found.setdefault(str(read_json(path)["label"]), []).append(path.parent)
     return found
+
+
+def _holds_part(packed: Path, session: Path) -> bool:
+    """Tell whether a packed file has nothing but files of a session, those of runs with the same bytes.
+
+    What is not of a run, such as the ledger of attempts, grows with a session. No file of a run is written twice.
+    """
+    try:
+        with (
+            packed.open("rb") as file,
+            zstandard.ZstdDecompressor().stream_reader(file) as stream,
+            tarfile.open(fileobj=stream, mode="r|") as members,
+        ):
+            return all(_is_same(member, members, session) for member in members)
+    except (tarfile.TarError, zstandard.ZstdError, OSError):
+        return False
+
+
+def _is_same(member: tarfile.TarInfo, members: tarfile.TarFile, session: Path) -> bool:
+    path = session.parent / member.name
+    if not (member.name.startswith(f"{session.name}/") and path.is_file()):
+        return False
+    # src-cmd:10.201.1.2:1:20.0ms
+    is_of_run = ":" in path.name
+    return not is_of_run or (content := members.extractfile(member)) is None or content.read() == path.read_bytes()
 
 
 def _find_missing(session: Path) -> str:

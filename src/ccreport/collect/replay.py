@@ -48,7 +48,10 @@ def replay_run(session: Path, job: str, run: str, into: Path, kernel: str = "") 
         is_same = name in made and name in kept and made[name].read_bytes() == kept[name].read_bytes()
         differing += not is_same
         print(f"{'same bytes' if is_same else 'differs'}  {name}")
-    print(f"{len(made)} files made again, {differing or 'none'} of them not as in the archive")
+    differ = (
+        f"{differing} differ from the archive's, or are only there or only here" if differing else "all are the same"
+    )
+    print(f"{len(made)} files made again; {differ}")
     return min(differing, 1)
 
 
