@@ -368,6 +368,21 @@ def test_of_many_rows_the_values_of_their_keys_are_told() -> None:
     ]
 
 
+def test_a_value_may_have_its_unit_and_the_kernel_s_name_of_an_algorithm() -> None:
+    key = {"host": "h", "labels": None, "flows_count": 1}
+    rows = [(0.1, 2e7, "BBR"), (0.5, 2e7, "BBR"), (0.5, 1e9, "CUBIC")]
+    columns = ("loss_pct", "bottleneck_bps", "algorithm")
+    summary = pl.DataFrame([key | dict(zip(columns, row, strict=True)) for row in rows])
+    assert find_row(summary, "means", "loss_pct=0.1 %") == 1
+    assert find_row(summary, "means", "loss_pct>=0.5%,bottleneck_bps=20 Mbit/s") == 2
+    members = {"BBR": ["bbr2"], "CUBIC": ["cubic"]}
+    assert find_row(summary, "means", "bottleneck_bps=1Gbps,algorithm=cubic", members=members) == 3
+    with pytest.raises(InputError, match=r"no algorithm `bbr` there.*BBR is bbr2 here"):
+        find_row(summary, "means", "algorithm=bbr", members=members)
+    with pytest.raises(InputError, match=r"no loss_pct `0.1 ms` there"):
+        find_row(summary, "means", "loss_pct=0.1 ms")
+
+
 def test_all_wrong_keys_are_told_at_once() -> None:
     summary = pl.DataFrame([{"test_group": "no loss", "sharing": "both", "flows_count": 16}])
     with pytest.raises(InputError) as refused:
@@ -413,7 +428,11 @@ def test_sizes_may_be_written_as_on_the_pages(database: Path, capsys: pytest.Cap
         ("table_2", "flows_count=16,rtt_ms=80", r"has no key `rtt_ms`; name a cell by test_group"),
         ("table_2", "flows_count=16,rtt_ms<30", r"has no key `rtt_ms`; did you mean `rtt_bucket<30`\?$"),
         ("table_2", "column=1,loss=0.1,rtt=1", r"key `column`; .*\n.*key `loss`; did .*=0\.1`\?\n.*key `rtt`"),
-        ("table_2", "rate_mean_bps", r"no key `rate_mean_bps`, which is a number of each row: all are shown of"),
+        (
+            "table_2",
+            "rate_mean_bps",
+            r"no key `rate_mean_bps`: that is a number, and of the row that you name .* leave it out$",
+        ),
         ("table_2", "flows_count>16", r"no flows_count `> 16` there; there are `16`"),
         ("table_2", "flows_count=>17", r"no flows_count `>= 17` there; there are `16`$"),
         (
@@ -435,7 +454,7 @@ def test_sizes_may_be_written_as_on_the_pages(database: Path, capsys: pytest.Cap
         ("table_2", "algorithm=BB", r"no algorithm `BB` there; did you mean `BBR`\?"),
         ("table_2", "test_group=1 %", r"no test_group `1 %` there"),
         ("table_2", "algorithm", r"the key `algorithm` needs a value; write `algorithm=BBR`, for example"),
-        ("table_2", "algorithm=cubic", r"no algorithm `cubic` there; did you mean `CUBIC`\?$"),
+        ("table_2", "algorithm=cubik", r"no algorithm `cubik` there; did you mean `CUBIC`\?$"),
         ("table_2", "algorithm=RENO", r"no algorithm `RENO` there; there are `BBR`, `CUBIC`"),
         ("table_2", "test_group=0.1 % loss", r"2 rows fit; name one of them:\n  test_group=0\.1 % loss,sharing=both"),
     ],

@@ -1,5 +1,6 @@
 """Rows of a published table, named by `key=value,…` as people type them."""
 
+import math
 import operator
 import re
 from collections.abc import Callable, Collection, Mapping, Sequence
@@ -27,6 +28,19 @@ COMPARISONS: Final[Mapping[str, Callable[[float, float], bool]]] = {
     "≤": operator.le,
     ">": operator.gt,
     "<": operator.lt,
+}
+# 0.5 % · 20 Mbit/s · 100ms
+WITH_UNIT: Final = re.compile(r"(\d+(?:\.\d+)?)\s*([A-Za-z%][A-Za-z/]*)")
+# Of the unit that ends a column's name, how much of it others are.
+UNITS: Final[Mapping[str, Mapping[str, float]]] = {
+    "pct": {"%": 1},
+    "ms": {"ms": 1, "s": 1e3},
+    "s": {"s": 1, "ms": 1e-3},
+    "bps": {
+        f"{prefix}{unit}": factor
+        for prefix, factor in (("", 1), ("k", 1e3), ("m", 1e6), ("g", 1e9))
+        for unit in ("bit/s", "bps")
+    },
 }
 OPERATOR: Final = "|".join((*COMPARISONS, "="))
 # flows_count=16,rtt_ms=80: a value with a key behind it that no table has
@@ -103,7 +117,7 @@ def _read_labels(summary: pl.DataFrame) -> list[pl.Series]:
 
 def _refuse_key(table: str, keys: tuple[str, ...], name: str, columns: Collection[str], hint: str = "") -> InputError:
     if name in columns:
-        hint = f", which is a number of each row: all are shown of the row that {', '.join(keys)} name"
+        hint = ": that is a number, and of the row that you name by its keys all numbers are shown; leave it out"
     listed = f"; name a cell by {', '.join(keys)}, each as key=value"
     return InputError(f"{table} has no key `{name}`{hint or guess_near(name, keys) or listed}")
 
@@ -137,7 +151,10 @@ def _select(
     known = _list_held(rows[name]).to_list()
     chosen = _choose(name, known, sign, value) or _choose(name, known, "=", f"{sign}{value}")
     if not chosen and name == ALGORITHM:
-        chosen = [one for one in known if [style_of(cc).name for cc in members.get(one, ())] == [value]]
+        own = {one: members.get(one, ()) for one in known}
+        chosen = [one for one, ccs in own.items() if [style_of(cc).name for cc in ccs] == [value]]
+        # CUBIC is the kernel's cubic alone, however that is written.
+        chosen = chosen or [one for one, ccs in own.items() if [cc.lower() for cc in ccs] == [value.lower()]]
     if not chosen:
         spelt = [display_name(_spell(name, held_value)[0]) for held_value in known]
         offered = ", ".join(f"`{spelling}`" for spelling in spelt) or "none"
@@ -177,11 +194,11 @@ def _type(text: str) -> str:
 
 
 def _fits(name: str, held: Any, sign: str, value: str, fold: Callable[[str], str]) -> bool:
-    number = _read_number(value)
+    number = _read_quantity(name, value)
     is_number = isinstance(held, (int, float)) and not isinstance(held, bool)
     if sign != "=":
         return is_number and number is not None and COMPARISONS[sign](held, number)
-    if is_number and number is not None and held == number:
+    if is_number and number is not None and math.isclose(held, number):
         return True
     return fold(_type(value)) in (fold(_type(spelling)) for spelling in _spell(name, held))
 
@@ -191,6 +208,15 @@ def _read_number(text: str) -> float | None:
         return float(text)
     except ValueError:
         return None
+
+
+def _read_quantity(name: str, text: str) -> float | None:
+    """Return the number that a text is in the unit of a column, which the text may have or another one: 20 Mbit/s."""
+    if (number := _read_number(text)) is not None:
+        return number
+    match = WITH_UNIT.fullmatch(text)
+    factor = UNITS.get(name.rpartition("_")[2], {}).get(match[2].lower()) if match else None
+    return float(match[1]) * factor if match and factor else None
 
 
 def _spell(name: str, value: Any) -> list[str]:
