@@ -9,7 +9,7 @@ import pytest
 from archives import ROOT
 
 from ccreport.collect.declare.campaign import Campaign, CampaignError, load_campaign, read_campaign
-from ccreport.collect.declare.checks import check_algorithms
+from ccreport.collect.declare.checks import check_algorithms, check_engine
 from ccreport.collect.declare.planning import plan_campaign
 from ccreport.core import algorithms
 from ccreport.core.declarations import load_yaml
@@ -296,6 +296,12 @@ sessions:
         ),
         ("title: A sweep", "title: A sweep\ntitle: B", r":2: `title` is also in line 1; delete one of them$"),
         ("duration_s: 5", "duration_s: five", r":2: defaults.duration_s: `five` is not a whole number or null$"),
+        # Near in its letters, far in its meaning: background_udp_mbps.
+        (
+            "bottleneck_mbps",
+            "bandwidth_mbps",
+            r":7: .*, job a: `bandwidth_mbps` is not a key; .* `bottleneck_mbps` \(of",
+        ),
         ("title", "titel", r":1: `titel` is not a key; did you mean `title`\?$"),
         # What contradicts itself is found in what is planned.
         ("", "", r":7: session one, job a, bottleneck_mbps: its buffer is not declared; add buffer_bytes or"),
@@ -323,6 +329,32 @@ def test_an_algorithm_nearly_called_as_one_of_linux_is_refused(
     loaded.write_text("reno cubik\n", encoding="ascii")
     monkeypatch.setattr(algorithms, "AVAILABLE", loaded)
     check_algorithms(load_campaign(path))
+
+
+@pytest.mark.parametrize(
+    ("testbed", "message"),
+    [
+        ("{engine: namespaces, clock: virtual}", r":1: testbed: clock: virtual needs a user-mode kernel, and engine"),
+        (
+            "{engine: namespaces}",
+            r":8: session one, job a, congestion_control: this machine's kernel has not loaded `own`",
+        ),
+    ],
+)
+def test_what_namespaces_cannot_do_is_said_with_file_and_line(testbed: str, message: str, tmp_path: Path) -> None:
+    path = tmp_path / "own.yaml"
+    declared = LINES.replace("bottleneck_mbps: 10", "congestion_control: own")
+    path.write_text(f"testbed: {testbed}\n{declared}", encoding="utf-8")
+    with pytest.raises(DeclarationError, match=rf"own\.yaml{message}"):
+        check_engine(load_campaign(path))
+    check_engine(load_campaign(path, {"engine": "auto"}))
+
+
+def test_an_empty_campaign_is_said_to_be_empty(tmp_path: Path) -> None:
+    path = tmp_path / "own.yaml"
+    path.write_text("# Nothing yet.\n")
+    with pytest.raises(DeclarationError, match=r"own\.yaml is empty$"):
+        load_campaign(path, {"clock": "virtual"})
 
 
 def test_reading_twice_gives_the_same() -> None:

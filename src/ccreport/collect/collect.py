@@ -9,7 +9,7 @@ from typing import Any, Final, Literal, NoReturn
 
 from ccreport.collect.attempts import read_attempts
 from ccreport.collect.declare.campaign import load_campaign
-from ccreport.collect.declare.checks import check_algorithms
+from ccreport.collect.declare.checks import check_algorithms, check_engine
 from ccreport.collect.declare.describe import describe_plan, find_rate_bps
 from ccreport.collect.declare.planning import plan_campaign
 from ccreport.collect.engines import Engine, Place, choose_place, list_algorithms
@@ -58,6 +58,9 @@ def collect(
     if any(place.is_file() for place in (folder, *folder.parents)):
         raise InputError(f"{folder} is a file, or below one; --archive names a folder")
     collection = Collection(plan, folder, campaign, find_sessions(folder, plan.campaign))
+    # What is complete needs no engine.
+    if collection.list_missing():
+        check_engine(declared)
     if dry_run:
         show_plan(collection)
         return

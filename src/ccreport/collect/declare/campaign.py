@@ -17,7 +17,7 @@ from typing import Any, Final
 
 from ccreport.core.algorithms import KNOWN
 from ccreport.core.declarations import SCHEMAS, load_yaml
-from ccreport.core.declared_files import DeclarationError, blame, fill_defaults, read_declared
+from ccreport.core.declared_files import DeclarationError, blame, fill_defaults, read_declared, show_path
 from ccreport.core.schema_problems import Place, find_near, find_problem, format_place, guess, guess_near
 
 Settings = dict[str, Any]
@@ -33,6 +33,10 @@ ALTERNATIVES: Final = (
 # Settings of several keys, of which a level may set some.
 NESTED: Final = ("queue", "commands", "instruments", "module_parameters", "sysctls")
 PLACEHOLDER: Final = re.compile(r"\{([^{}]*)\}")
+# What other tools call a setting, the name of which is near that of another.
+MEANT: Final = dict.fromkeys(
+    ("bandwidth", "bandwidth_mbps", "rate_mbps"), "`bottleneck_mbps` (of the path) or `sender_mbps` (of its interface)"
+)
 NOT_FILLED_IN: Final = "is filled in only in a job's name"
 
 
@@ -73,6 +77,8 @@ def load_campaign(path: Path, testbed: Mapping[str, str] = MappingProxyType({}))
     Settings of the testbed that are given count in place of the campaign's own.
     """
     declared = read_declared(path)
+    if declared is None:
+        raise DeclarationError(f"{show_path(path)} is empty")
     if testbed and isinstance(declared, dict) and isinstance(declared.setdefault("testbed", {}), dict):
         declared["testbed"] |= testbed
     try:
@@ -226,6 +232,8 @@ def _check(value: Any, schema: Settings, declared: Any, place: str = "") -> None
     where = ([place] if place else []) + _name_place(list(problem.place), declared)
     text, given = problem.text, reduce(getitem, problem.place, value)
     key = str(problem.place[-1]) if problem.place else "name"
+    if problem.culprit != problem.place and (meant := MEANT.get(str(problem.culprit[-1]))):
+        text = f"`{problem.culprit[-1]}` is not a key; did you mean {meant}?"
     if isinstance(given, str) and key != "name" and PLACEHOLDER.search(given):
         text, given = f"`{given}` {NOT_FILLED_IN}", "[…]"
     settings = schema["properties"].get("defaults", schema)["properties"]

@@ -36,6 +36,25 @@ def check_algorithms(declared: Campaign) -> None:
                     raise declared.blame(CampaignError(what, (*place, *own, "congestion_control")))
 
 
+def check_engine(declared: Campaign) -> None:
+    """Raise DeclarationError where a campaign asks for namespaces, which lack virtual time or one of its algorithms."""
+    if declared.testbed["engine"] != "namespaces":
+        return
+    if declared.testbed["clock"] == "virtual":
+        problem = "testbed: clock: virtual needs a user-mode kernel, and engine is namespaces"
+        raise declared.blame(CampaignError(problem, ("testbed", "clock")))
+    loaded = list_available()
+    for session in declared.sessions:
+        for job, place in zip(session.jobs, session.places, strict=True):
+            for client in declare_clients(job):
+                if (name := client["congestion_control"]) not in (None, *loaded):
+                    problem = (
+                        f"this machine's kernel has not loaded `{name}` (modprobe tcp_{name}), and engine is namespaces"
+                    )
+                    what = f"session {session.label}, job {job['name']}, congestion_control: {problem}"
+                    raise declared.blame(CampaignError(what, (*place, "congestion_control")))
+
+
 def _check_path(job: Settings) -> Iterator[str]:
     rtts = [*as_list(job["rtt_ms"]), *(destination["rtt_ms"] for destination in job["destinations"])]
     for key in ("jitter_ms", "reordering_pct"):
