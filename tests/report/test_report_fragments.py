@@ -28,7 +28,7 @@ from ccreport.report.archive_fragments.archive_facts import (
 from ccreport.report.archive_fragments.failed_attempts import describe_bias
 from ccreport.report.archive_fragments.ledger import LISTED_REJECTS, render_impossible, render_ledger, render_rejects
 from ccreport.report.archive_fragments.other_records import count_others, render_others
-from ccreport.report.archive_fragments.provenance import render_assumptions, render_provenance
+from ccreport.report.archive_fragments.provenance import cite_archive, render_assumptions, render_provenance
 from ccreport.report.archive_fragments.repetitions import describe_repetitions
 from ccreport.report.archive_fragments.report_title import title_report
 from ccreport.report.archive_fragments.suspects import render_suspect_rules, render_suspects, summarise_left_out
@@ -455,6 +455,10 @@ def test_variables_are_text(tmp_path: Path, inputs: dict[str, Any]):
     render_fragments(**inputs, fragments=tmp_path / "fragments")
     variables = load_yaml(tmp_path / "fragments" / "_variables.yml")
     assert all(isinstance(value, str) for group in variables.values() for value in group.values())
+    # The archive is one file: it has no parts to be linked.
+    assert variables["archive"]["parts"] == ""
+    facts = {"name": "a", "sha256": "b", "parts": [{"name": "p", "sha256": "c"}]}
+    assert cite_archive({}, facts)["parts"] == " ([its parts](provenance.qmd#archive))"
 
 
 def test_the_same_input_gives_the_same_bytes_and_no_old_fragment_stays(tmp_path: Path, inputs: dict[str, Any]):

@@ -21,7 +21,7 @@ from ccreport.report.markup.blocks import (
     text,
     verbatim,
 )
-from ccreport.report.markup.escape import link_address
+from ccreport.report.markup.escape import escape_text, link_address
 
 # The comment that marks an assumption, in Python (#) and SQL (--), and the comment lines right below it.
 MARK: Final = re.compile(r"(?P<indent>\s*)(?P<sign>#|--) ASSUME:? (?P<text>.*)")
@@ -120,7 +120,16 @@ def _show_config(config: str) -> str:
     return yaml.safe_dump(shown, sort_keys=False, allow_unicode=True, width=100)
 
 
-def name_archive(config: Mapping[str, Any]) -> str:
+def cite_archive(config: Mapping[str, Any], archive: Mapping[str, Any]) -> dict[str, str]:
+    """Return `sha256`, `place` and a link to the parts if there are any, as Markdown; `archive` as in archive.json."""
+    return {
+        "sha256": escape_text(archive["sha256"]),
+        "place": _name_archive(config) or escape_text(archive["name"]),
+        "parts": " ([its parts](provenance.qmd#archive))" if archive.get("parts") else "",
+    }
+
+
+def _name_archive(config: Mapping[str, Any]) -> str:
     """Return where the configuration says that the raw archive is, as Markdown; else nothing.
 
     An address is a link, a path of this machine has only its name.

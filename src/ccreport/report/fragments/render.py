@@ -37,7 +37,7 @@ from ccreport.report.archive_fragments.collection import render_collection
 from ccreport.report.archive_fragments.ledger import render_impossible, render_ledger, render_rejects
 from ccreport.report.archive_fragments.other_records import count_others, render_others
 from ccreport.report.archive_fragments.paths import read_paths, render_paths
-from ccreport.report.archive_fragments.provenance import name_archive, render_assumptions, render_provenance
+from ccreport.report.archive_fragments.provenance import cite_archive, render_assumptions, render_provenance
 from ccreport.report.archive_fragments.raw_file_pages import render_file_pages
 from ccreport.report.archive_fragments.repetitions import describe_repetitions
 from ccreport.report.archive_fragments.report_title import title_report
@@ -134,8 +134,7 @@ def render_fragments(
     release = settings["release"]
     authors = list_authors(release, citation, facts["sha256"])
     variables: dict[str, Any] = {
-        "archive": describe_archive(raw_files, runs, flows, results, others)
-        | {"sha256": escape_text(facts["sha256"]), "place": name_archive(settings) or escape_text(facts["name"])},
+        "archive": describe_archive(raw_files, runs, flows, results, others) | cite_archive(settings, facts),
         "evaluation": {"title": escape_text(declared["title"]), "exhibits": exhibits},
         "reproduction": describe_reproduction(compared),
         "claims": describe_claims(judged, declared["claims"]),
