@@ -537,7 +537,7 @@ def test_two_builds_compare_by_means_of_their_own_conditions(tmp_path: Path) -> 
     there, here = folders
     compare_tables(GENERIC, here / "archive.duckdb", here, [there / "means.parquet"], parquet, csv)
     compared = read_table("reproduction", [parquet])
-    near, far = "RTT 10–20 ms, loss_pct 0.0", "RTT 50–100 ms, loss_pct 0.1"
+    near, far = "RTT 10–20 ms, loss_pct 0.0", "RTT 50–100 ms, loss_pct 0.1, loss_pattern random"
     assert compared.select("cell", "algorithm", "cell_state").rows() == [
         (f"host 10.0.0.2, {near}, 16 flows", "BBR", "compared"),
         (f"host 10.0.0.2, {far}, 16 flows", "CUBIC", "added"),
