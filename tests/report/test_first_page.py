@@ -16,7 +16,7 @@ from ccreport.compare.claim_verdicts import NO_DIFFERENCE, UNEQUAL, count_verdic
 from ccreport.compare.verdicts import NOT_REPRODUCED, REPRODUCED, UNDECIDED
 from ccreport.core.declarations import load_yaml
 from ccreport.core.tables import conform
-from ccreport.report.archive_fragments.provenance import name_archive
+from ccreport.report.archive_fragments.provenance import cite_archive
 from ccreport.report.first_page.forest import draw_forest
 from ccreport.report.first_page.forest_frame import NARROW, WIDE, draw_stripes, write_top_ticks
 from ccreport.report.first_page.pairs import call_labels, list_doubted, list_pairs, mark_published
@@ -1022,6 +1022,7 @@ def test_own_measurements_are_not_said_to_be_by_the_authors_of_ccreport(tmp_path
 
 def test_an_archive_on_the_web_is_a_link_and_one_of_this_machine_a_name():
     places = ["https://example.org/a b.zip", "/home/somebody/own.zip"]
-    assert html.unescape(name_archive({"archive": places})) == (
+    cited = cite_archive({"archive": places}, {"sha256": "ab", "name": "own.zip"})
+    assert html.unescape(cited["place"]) == (
         "[https://example.org/a b.zip](https://example.org/a%20b.zip), own.zip"
     )
