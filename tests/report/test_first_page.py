@@ -1023,6 +1023,4 @@ def test_own_measurements_are_not_said_to_be_by_the_authors_of_ccreport(tmp_path
 def test_an_archive_on_the_web_is_a_link_and_one_of_this_machine_a_name():
     places = ["https://example.org/a b.zip", "/home/somebody/own.zip"]
     cited = cite_archive({"archive": places}, {"sha256": "ab", "name": "own.zip"})
-    assert html.unescape(cited["place"]) == (
-        "[https://example.org/a b.zip](https://example.org/a%20b.zip), own.zip"
-    )
+    assert html.unescape(cited["place"]) == ("[https://example.org/a b.zip](https://example.org/a%20b.zip), own.zip")
