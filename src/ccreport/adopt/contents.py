@@ -116,8 +116,8 @@ def _read_result(path: Path, *, is_server: bool) -> Content:
     asked_s = _number(test.get("duration_s"))
     measured_s = [_number(row.get(key)) or 0 for row in outcome.streams for key in ("sender_s", "receiver_s")]
     lasted_s = max(measured_s, default=0) or asked_s or 0
-    # Less than was asked for where the test was interrupted. Some ms more, with a start in whole seconds, would have
-    # tests that follow one another overlap.
+    # An interrupted test is shorter than asked. Starts are whole seconds, so counting the few ms that a test runs over
+    # would make back-to-back tests overlap.
     duration_s = min(lasted_s, asked_s or lasted_s) + (_number(test.get("omit_s")) or 0)
     return Content(
         kind,

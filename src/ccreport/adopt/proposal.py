@@ -222,7 +222,7 @@ def _name_single_run(made: Sequence[ProposedPattern]) -> None:
 
 
 def _set_losses(made: Iterable[ProposedPattern]) -> None:
-    """Set that there is no loss where all paths of a pattern say so in words: rtt20_noloss."""
+    """Declare a loss of 0 where all paths of a pattern say so in words: rtt20_noloss."""
     for own in made:
         if not {"loss_pct", "loss_ratio"}.intersection(own.groups) and all(map(LOSSLESS.search, own.paths)):
             own.constants["loss_pct"] = "0"

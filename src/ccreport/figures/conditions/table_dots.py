@@ -23,6 +23,7 @@ from ccreport.figures.select.table_cells import RATE_COLUMNS, RETRANSMIT_COLUMNS
 from ccreport.figures.wording.conditions import INTERVAL, describe_value, fold_sentences, write_sentences
 from ccreport.figures.wording.runs import RATE_UNITS, choose_rate_unit, format_significant
 from ccreport.summarise.database import quote_name
+from ccreport.summarise.grids.pooled_settings import RUNS_AT_LEAST
 from ccreport.summarise.refused_sql import describe_refusal
 
 ROW_PX: Final = 22
@@ -31,8 +32,6 @@ DODGE_PX: Final = 5.0
 LABEL_MOST_PX: Final = 300
 # Ratios of less than 0.001 % are drawn as that.
 LEAST_POWER: Final = -3
-# Of an interval.
-RUNS_AT_LEAST: Final = 3
 
 
 ENDS: Final = ("mean", "low", "high")

@@ -138,7 +138,7 @@ def _format_parts(section: Section, *, lists_files: bool) -> Iterator[str]:
         if section.has_cells and not lists_files:
             changes = tuple(sorted(changes, key=lambda change: -_measure_change(change)))
             at_most, more = LARGEST, " (--full lists them)"
-        told = ((f"{one.where}: {one.old} -> {one.new}", format_change(one)) for one in changes)
+        told = ((f"{change.where}: {change.old} -> {change.new}", format_change(change)) for change in changes)
         shown = [f"{values} ({share})" if share else values for values, share in told]
         rest = [f"and {len(shown) - at_most} more{more}"] if len(shown) > at_most else []
         yield f"{len(shown)} changed{', the largest changes first' if more and rest else ''}:\n\n"

@@ -48,7 +48,9 @@ def _render(section: Section) -> Iterator[str]:
         yield "What changed of what it is made of:"
         yield fence_html(format_items(section.causes))
     if section.changes:
-        rows = ([*map(text, (one.where, one.old, one.new, format_change(one)))] for one in section.changes)
+        rows = (
+            [*map(text, (change.where, change.old, change.new, format_change(change)))] for change in section.changes
+        )
         yield render_table(COLUMNS, rows, title=section.title)
     for kind, names in section.names:
         yield f"{len(names)} {kind}:"

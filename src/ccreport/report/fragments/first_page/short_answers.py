@@ -2,6 +2,7 @@
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
+from itertools import groupby
 from typing import Final
 
 import polars as pl
@@ -52,14 +53,9 @@ def shorten_sharing(pair: pl.DataFrame, others: pl.DataFrame) -> str:
 
     Losses at which the same is found are told together.
     """
-    found: list[tuple[str, list[str], list[pl.DataFrame]]] = []
-    for (loss,), own in pair.group_by("loss", maintain_order=True):
-        who = _find_ahead(own)
-        if not found or found[-1][0] != who:
-            found.append((who, [], []))
-        found[-1][1].append(escape_text(str(loss)))
-        found[-1][2].append(own)
-    parts = [(_join_losses(losses), _tell_lead(who, pl.concat(owns))) for who, losses, owns in found]
+    by_loss = groupby(pair.partition_by("loss", maintain_order=True), key=_find_ahead)
+    alike = [(who, pl.concat(owns)) for who, owns in by_loss]
+    parts = [(_join_losses(own["loss"].unique(maintain_order=True)), _tell_lead(who, own)) for who, own in alike]
     counted = Counter(others["ahead_algorithm"].drop_nulls()).most_common()
     if counted:
         parts.append((NAMES[OVERFLOW], _count_by_name("gets more", counted, others.height)))
@@ -73,9 +69,9 @@ def _count_by_name(what: str, counted: Sequence[tuple[str, int]], total: int) ->
     return f"{join_names(said)} of {total:,} comparisons"
 
 
-def _join_losses(losses: Sequence[str]) -> str:
+def _join_losses(losses: Iterable[str]) -> str:
     """Return "0.01 % and 0.1 % loss" for the losses of that name."""
-    *others, last = losses
+    *others, last = map(escape_text, losses)
     return join_names([*(loss.removesuffix(" loss") if loss != "no loss" else loss for loss in others), last])
 
 
