@@ -15,7 +15,7 @@ import pikepdf
 import pytest
 from archives import ROOT
 from axe_playwright_python.sync_playwright import Axe
-from browser import Loader, needs_chromium, needs_firefox, picture_in_firefox, serve
+from browser import Loader, needs_chromium, needs_firefox, picture_in_firefox, serve, wait_until
 from pdf_structure import find_faults
 from PIL import Image, ImageChops, ImageStat
 from playwright.sync_api import Browser, Page, expect
@@ -144,7 +144,7 @@ def test_a_page_runs_no_script_that_got_into_it(address: str, looked_at: list[st
         page.goto(f"{address}/{name}")
         assert page.evaluate("window.refused ?? []") == [], name
         page.evaluate(f"() => {{ {INJECT} }}")
-        page.wait_for_function("(window.refused ?? []).length >= 4")
+        wait_until(page, "(window.refused ?? []).length >= 4")
         assert {"script-src-attr", "script-src-elem", "img-src", "style-src-elem"} <= set(page.evaluate("refused")), (
             name
         )

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 from axe_playwright_python.sync_playwright import Axe
-from browser import needs_chromium
+from browser import needs_chromium, wait_until
 from playwright.sync_api import Browser, Page
 
 from ccreport.report.markup.blocks import BLOCKS_SCRIPT
@@ -217,7 +217,7 @@ def test_a_link_to_a_folded_section_opens_it(site: Path, page: Page):
 def test_boxes_that_scroll_are_stops_of_the_tab_key_and_no_others(site: Path, page: Page, width: int):
     show(page, site, width, "#sec-fold")
     boxes = "[...document.querySelectorAll('main :is(.table-scroll, div.sourceCode, table.table)')]"
-    page.wait_for_function(f"{boxes}.every(box => box.hasAttribute('tabindex'))")
+    wait_until(page, f"{boxes}.every(box => box.hasAttribute('tabindex'))")
     stops = page.evaluate(f"{boxes}.map(box => [box.scrollWidth > box.clientWidth, box.tabIndex === 0])")
     assert [scrolls for scrolls, _ in stops] == [is_stop for _, is_stop in stops]
     # The first is code, too long for any of these windows.
@@ -259,7 +259,7 @@ def test_the_button_of_the_bar_works_under_the_policy_and_no_other_handler(page:
     show(page, tmp_path, 390, name="policy")
     page.get_by_role("button", name="Toggle navigation").click()
     assert page.evaluate("window.toggled") is True
-    page.wait_for_function("(window.refused ?? []).includes('script-src-attr')")
+    wait_until(page, "(window.refused ?? []).includes('script-src-attr')")
     assert page.evaluate("window.pwned ?? null") is None
     assert page.evaluate("window.refused.filter(directive => directive === 'script-src-attr').length") == 1
 

@@ -54,6 +54,19 @@ class Loader:
         raise AssertionError(f"{self.page.url} still loads {', '.join(self.open.values())}")
 
 
+def wait_until(page: Page, condition: str) -> None:
+    """Wait, up to 30 s, until an expression of JavaScript is true on a page.
+
+    Playwright's `wait_for_function` compiles the expression on the page unless it is true at once, which a
+    Content-Security-Policy like that of our pages refuses.
+    """
+    for _ in range(300):
+        if page.evaluate(condition):
+            return
+        page.wait_for_timeout(100)
+    raise AssertionError(f"on {page.url} this did not come true: {condition}")
+
+
 @contextmanager
 def open_chromium() -> Iterator[Browser]:
     """Start Chromium; its sandbox needs rights that containers do not give."""
