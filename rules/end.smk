@@ -101,6 +101,21 @@ def warn_of_other_results():
         )
 
 
+def warn_of_archive():
+    """Warn of all that a build found in its archive, or did not find there."""
+    logs = Path(workflow.pathvars.apply("<logs>"))
+    claims = (logs / name / "judge_claims.txt" for name in EVALUATIONS)
+    for warning in (
+        line for told in (LEDGER_LOG, *claims) for line in list_warnings(told)
+    ):
+        logger.warning(warning)
+    warn_of_packet_runs()
+    warn_of_edge_paths()
+    warn_of_algorithms()
+    warn_of_unmet_conditions()
+    warn_of_other_results()
+
+
 def list_outcome():
     """List what the targets asked for are, and of a report the numbers that matter."""
     made = [MADE[name] for name in workflow.dag_settings.targets if name in MADE]
@@ -121,18 +136,8 @@ for handler in workflow.logger_manager.get_log_handlers():
 # Of several such blocks Snakemake runs the last only.
 onsuccess:
     # Whoever builds looks at the end of the output, and not into the logs.
-    logs = Path(workflow.pathvars.apply("<logs>"))
-    for told in (
-        LEDGER_LOG,
-        *(logs / name / "judge_claims.txt" for name in EVALUATIONS),
-    ):
-        for warning in list_warnings(told):
-            logger.warning(warning)
-    warn_of_packet_runs()
-    warn_of_edge_paths()
-    warn_of_algorithms()
-    warn_of_unmet_conditions()
-    warn_of_other_results()
+    if concerns_archive():
+        warn_of_archive()
     # `make` says it in its own way, and hears no such message.
     logger.info("\n".join(list_outcome()))
 

@@ -7,6 +7,8 @@ Outputs: <results>/release/<version>/, with SHA256SUMS over all its files
          <results>/verify.html, what was found of a release
 """
 
+from ccreport.core.evaluation import has_known_authors, is_sample
+
 RELEASE = config["release"]
 RELEASE_FOLDER = RESULTS / "release" / RELEASE["version"]
 # Where the release is copied to is not part of it, and changes nothing in it.
@@ -19,9 +21,31 @@ RELEASE_CONFIG = json.dumps(
 )
 
 
+def check_release(wildcards):
+    """End before the first job where the release would not say whose data it holds: an input function that names no file."""
+    if workflow.is_main_process and not is_sample(PLACES) and not is_of_known_authors():
+        # Only here, as loading it takes a third of a second.
+        from ccreport.publish.declaration import check_named
+
+        try:
+            check_named(RELEASE)
+        except InputError as error:
+            stop(error)
+    return []
+
+
+def is_of_known_authors():
+    """Return whether the archive was read before and is the sample, lying elsewhere."""
+    facts = RESULTS / "archive.json"
+    return has_own_results() and has_known_authors(
+        json.loads(facts.read_text())["sha256"]
+    )
+
+
 rule publish:
     """Write the release: data, tables, figures, report, code, and what describes, dates and sums them up; the terminal shows its SHA-256."""
     input:
+        check_release,
         "<results>/tables/raw_files/archive.parquet",
         "<results>/tables/rejects/archive.parquet",
         "<results>/report/index.html",
@@ -32,7 +56,8 @@ rule publish:
         explanations=config["explanations"] or [],
         declared=[
             *("LICENSE", "CITATION.cff", "README.md", "CONTRIBUTING.md", "Makefile"),
-            *("pyproject.toml", "requirements.lock", "environment.yml"),
+            *("pyproject.toml", "requirements.lock", "requirements-dev.lock"),
+            "environment.yml",
             # What README.md and CONTRIBUTING.md lead to.
             *map(str, sorted(Path("docs").glob("*"))),
         ],

@@ -33,6 +33,13 @@ def say_last(*lines):
     atexit.register(print, *lines, sep="\n", file=sys.stderr)
 
 
+def concerns_archive():
+    """Return whether the build makes something of the archive: a sweep does not, nor the check of a named release."""
+    aside = {"collect", "verify"} if config["verify"] else {"collect"}
+    asked = set(workflow.dag_settings.targets)
+    return not asked or not asked <= aside
+
+
 def list_sources():
     """List the files of the checkout that results are made of, but for modules, which are known by their hash."""
     folders = map(Path, ("evaluations", "reports", "schemas", SOURCES / "ccreport/sql"))
@@ -65,7 +72,7 @@ onstart:
         say_last(f"ccreport: {error}")
         raise WorkflowError(str(error))
     set_back_times()
-    if IS_CHOSEN:
+    if IS_CHOSEN and concerns_archive():
         logger.info(
             f"Evaluation: {MAIN}, chosen by the archive; results are in {RESULTS / MAIN}. Name another as `evaluation`."
         )

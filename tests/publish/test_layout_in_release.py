@@ -2,6 +2,8 @@
 
 import json
 import re
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -64,3 +66,21 @@ def test_a_release_has_all_that_its_texts_lead_to(name: str, tmp_path: Path) -> 
     links = re.findall(r"\]\((?!https?:)([^)#]+)", (tmp_path / name).read_text(encoding="utf-8"))
     assert links
     assert [link for link in links if not (tmp_path / link).is_file()] == []
+
+
+def test_a_release_has_all_that_its_own_report_is_built_with(tmp_path: Path) -> None:
+    stage_code(ROOT, tmp_path)
+    locks = re.findall(r"\brequirements[\w-]*\.lock\b", (tmp_path / "Makefile").read_text(encoding="utf-8"))
+    packages = [path.relative_to(ROOT) for path in (ROOT / "src").glob("*/__init__.py")]
+    assert len(set(locks)) == len(packages) == 2
+    assert [name for name in (*locks, *packages) if not (tmp_path / name).is_file()] == []
+    config = load_yaml(ROOT / "config.yaml") | {"archive": str(ROOT / "archive/sample"), "explanations": None}
+    (tmp_path / "config.yaml").write_text(json.dumps(config), encoding="utf-8")
+    planned = subprocess.run(
+        [sys.executable, "-m", "snakemake", "--dry-run", "--quiet", "all", "--cores", "1", "report"],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert planned.returncode == 0, planned.stderr

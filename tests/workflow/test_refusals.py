@@ -239,6 +239,18 @@ def test_names_that_may_be_wrong_are_warned_of(built: Checkout) -> None:
     assert "algorithms.BBR.members: no algorithm of Linux is called `bbr9`" in end
 
 
+def test_a_release_of_nobody_is_refused_before_the_first_job(fresh: Checkout) -> None:
+    said = "ccreport: release.creators names nobody; say in config.yaml who measured: .*; release.license is not set; "
+    done = ask(fresh, target="publish")
+    assert done.returncode == 1, done.stderr
+    assert re.match(said, done.stderr.splitlines()[-1])
+    assert "rule " not in done.stderr
+    named = ask(fresh, "release={creators: [{name: Ada}], license: CC0-1.0}", options=("-n",), target="publish")
+    assert "release." not in named.stdout + named.stderr
+    # This checkout has no licence and the like of its own.
+    assert "Missing input files for rule publish" in named.stdout
+
+
 def test_a_text_that_no_run_has_is_told_at_the_end(built: Checkout) -> None:
     done = ask(built, write_evaluation(built, "mode = 'both'", "mode = 'boht'"))
     assert done.returncode == 0, done.stderr

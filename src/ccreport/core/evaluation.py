@@ -41,15 +41,16 @@ MEANS: Final = "means"
 
 def choose_evaluation(archives: Sequence[Path]) -> str:
     """Return the name of the evaluation of an archive, or of its parts, where none is named: the sample has its own."""
-    return OF_SAMPLE if _is_sample(archives) else GENERIC
+    return OF_SAMPLE if is_sample(archives) else GENERIC
 
 
 def choose_sections(archives: Sequence[Path], main: str) -> list[str]:
     """Return the evaluations that are sections beside `main` where none are named: the sample has all others."""
-    return [name for name in list_evaluations() if name not in (main, GENERIC)] if _is_sample(archives) else []
+    return [name for name in list_evaluations() if name not in (main, GENERIC)] if is_sample(archives) else []
 
 
-def _is_sample(archives: Sequence[Path]) -> bool:
+def is_sample(archives: Sequence[Path]) -> bool:
+    """Return whether an archive, or the one part of it, is where the sample lies that comes with the pipeline."""
     return len(archives) == 1 and archives[0].exists() and SAMPLE.exists() and archives[0].samefile(SAMPLE)
 
 

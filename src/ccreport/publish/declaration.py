@@ -62,9 +62,7 @@ def declare_release(
     evaluation = load_evaluation(declaration)
     cited = yaml.safe_load(citation.read_text(encoding="utf-8"))
     if not has_known_authors(archive_sha256):
-        absent = [] if declared["creators"] else [NOBODY]
-        if absent := [*absent, *([NO_LICENSE] if declared["license"] is None else [])]:
-            raise InputError("; ".join(absent))
+        check_named(declared)
     creators = declared["creators"] or [_name_author(author) for author in cited["authors"]]
     return Release(
         version=declared["version"],
@@ -75,6 +73,13 @@ def declare_release(
         doi=declared["doi"],
         moment=_find_moment(declared["date"], tables),
     )
+
+
+def check_named(declared: Mapping[str, Any]) -> None:
+    """Raise InputError where the config's `release` leaves open who measured or who may use the data."""
+    absent = [] if declared["creators"] else [NOBODY]
+    if absent := [*absent, *([NO_LICENSE] if declared["license"] is None else [])]:
+        raise InputError("; ".join(absent))
 
 
 def _find_title(evaluation: str, title: str, tables: Path) -> str:

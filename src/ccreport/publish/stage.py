@@ -27,15 +27,15 @@ SUMMARY_KINDS: Final = ("parquet", "csv", "html", "tex")
 # What the pipeline is made of, and a reader needs to run it again, with all that README.md leads to; tests and archives
 # stay behind.
 CODE: Final = (
-    *("workflow", "rules", "src/ccreport", "schemas", "evaluations", "reports", "campaigns"),
-    *("Makefile", "pyproject.toml", "requirements.lock", "environment.yml"),
+    *("workflow", "rules", "src", "schemas", "evaluations", "reports", "campaigns", "benchmarks/results"),
+    *("Makefile", "pyproject.toml", "requirements.lock", "requirements-dev.lock", "environment.yml"),
     *("README.md", "CONTRIBUTING.md", "CHANGELOG.md", "docs", "archive/README.md", "LICENSE", "CITATION.cff"),
 )
 # Of the configuration: where results are, and what is done beside the report.
 LEFT_OUT_KEYS: Final = ("pathvars", "campaign", "collect_into", "verify")
 # Of links, devices, members that were not unpacked and files that could not be read there are no bytes to sum up.
 WITHOUT_BYTES: Final = frozenset({"not_a_file", "unreadable"})
-LEFT_BEHIND: Final = ("__pycache__", ".snakemake_timestamp", "*.pyc")
+LEFT_BEHIND: Final = ("__pycache__", ".snakemake_timestamp", "*.egg-info", "*.pyc")
 
 
 def stage_raw(archive: list[Path], results: Path, folder: Path, moment_s: int, *, is_whole: bool) -> list[str]:

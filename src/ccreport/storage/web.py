@@ -3,8 +3,8 @@
 `requests` does the protocol: connections are kept and few, and urllib3 waits and tries again a bounded number of times,
 as long as `Retry-After` says. Passwords come from ~/.netrc, proxies from the environment, as it reads them.
 
-The HTTP store of obstore 0.12, tried in its place, lists over WebDAV only, needs a Content-Length, does not wait as long
-as `Retry-After` says, reads no ~/.netrc, and tells nothing of a response's digests.
+The HTTP store of obstore 0.12, tried in its place, lists over WebDAV only, needs a Content-Length, does not wait as
+long as `Retry-After` says, reads no ~/.netrc, and tells nothing of a response's digests.
 """
 
 import logging
