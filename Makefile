@@ -27,6 +27,12 @@ $(foreach name,ARCHIVE VERSION,$(if $(and $(filter command%,$(origin $(name))),$
 $(if $(and $(filter command%,$(origin ARCHIVE)),$(filter-out report tables ingest database publish browser pictures,\
   $(MAKECMDGOALS))),$(error ARCHIVE is for report, tables, ingest, database and publish; `snakemake --config archive=PATH` \
   takes it for other targets))
+# Likewise what one command alone reads.
+ONLY_FOR = $(if $(and $(filter command%,$(origin $(1))),$(filter-out $(2),$(MAKECMDGOALS))),$(error $(1) is for: make $(2)))
+$(foreach name,CAMPAIGN CLOCK,$(call ONLY_FOR,$(name),collect))
+$(call ONLY_FOR,VERSION,publish)
+$(call ONLY_FOR,ALGORITHM,scorecard)
+$(call ONLY_FOR,TARGET,cluster)
 # A number, or all that the machine has: what is left of it without digits.
 DIGITLESS := $(subst 0,,$(subst 1,,$(subst 2,,$(subst 3,,$(subst 4,,$(value CORES))))))
 DIGITLESS := $(subst 5,,$(subst 6,,$(subst 7,,$(subst 8,,$(subst 9,,$(DIGITLESS))))))

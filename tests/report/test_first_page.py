@@ -930,6 +930,13 @@ def test_nothing_is_faster_where_no_comparison_says_so():
     assert describe_means(make_means(rows).clear(), make_comparisons()) == []
     *_, last = map(html.unescape, describe_means(make_means(rows), make_comparisons(("undecided", "no loss", 6.17))))
     assert "BBR has 6.17 times CUBIC’s rate (a verdict needs 3 runs of each, there is 1)" in last
+    # The interval is without 1, but the p value is corrected for other comparisons.
+    open_one = make_comparisons(("undecided", "no loss", 6.17)).with_columns(
+        first_runs_count=3, second_runs_count=3, effect_low_ratio=1.2, effect_high_ratio=9.0
+    )
+    *_, last = map(html.unescape, describe_means(make_means(rows), open_one))
+    assert "within" not in last
+    assert "(95 % interval 1.20 to 9.00; 3 runs of each; Holm’s correction for the number of comparisons leave" in last
 
 
 def test_rates_of_unequal_numbers_of_flows_are_said_to_be_per_flow():

@@ -153,7 +153,7 @@ def test_archive_facts(inputs: dict[str, Any]):
     )
     set_up = describe_archive(frames["raw_files"], paths, frames["flows"], frames["harness_results"], NO_OTHERS)
     said = html.unescape(render_measured(set_up, has_runs=True))
-    assert " Sender interfaces: 2.5 Gbit/s. Bottlenecks: 0.1 Gbit/s. Random loss: 0 to 0.1 %. Congestion" in said
+    assert " Sender interfaces: 2.5 Gbit/s. Bottlenecks: 100 Mbit/s. Random loss: 0 to 0.1 %. Congestion" in said
     assert "Tests take" not in render_measured(facts, has_runs=True)
     known = facts | {"durations": "4 to 120 s", "kernels": "6&#46;1"}
     assert "Tests take 4 to 120 s. Kernel of the sender: 6&#46;1." in render_measured(known, has_runs=True)
@@ -178,6 +178,8 @@ def test_how_flows_were_paced_and_how_often_cells_repeat_is_said(inputs: dict[st
     assert describe_repetitions({"reproduction": {}, "tables": {}}, tmp_path) == ""
     many = paced.with_columns(pacing_bps=pl.Series([1e9, 2e9, 3e9, 4e9]))
     assert describe_pacing(pl.concat([many, many.with_columns(pl.col("pacing_bps") * 7)])) == "1 to 28 Gbit/s each"
+    slower = pl.concat([many, many.with_columns(pl.col("pacing_bps") / 50)])
+    assert describe_pacing(slower) == "20 Mbit/s to 4 Gbit/s each"
 
 
 def test_declared_and_measured_rtts_are_told_apart_and_what_nothing_says(inputs: dict[str, Any]):

@@ -6,7 +6,7 @@ from typing import Final
 import polars as pl
 
 from ccreport.archive.shorter_rtts import LEAST_PART, describe_shorter
-from ccreport.figures.wording.runs import join_names
+from ccreport.figures.wording.runs import join_names, name_rate
 from ccreport.inventory.kinds import MEASUREMENT_RULE
 from ccreport.report.markup.blocks import Html, number, render_table, text, verbatim
 from ccreport.report.markup.escape import escape_text
@@ -18,7 +18,6 @@ STATES: Final = ("ingested", "ignored", "rejected")
 IS_DECLARED: Final = (pl.col("rtt_source") == "nominal").fill_null(value=False)
 # Kinds of files that say more of a run than its result, as `adopt` asks for them.
 RECORDED: Final = {"ss": "ss", "mpstat": "mpstat", "tcpdump": "tcpdump"}
-PER_GIGABIT: Final = 1e9
 # More rates of pacing than these are a range.
 PACINGS_AT_MOST: Final = 6
 SESSION_HEADER: Final = ("Session", "Jobs", "Runs", "Flows", "Hosts", "RTT, ms", "Algorithms", "First test, UTC", "For")
@@ -48,8 +47,8 @@ def describe_archive(
         "results": _count(results.height, "result row"),
         "algorithms": show_names(pl.concat([flows["cc"], others["algorithms"].explode()])),
         "hosts": _count(runs["host"].drop_nulls().n_unique(), "destination"),
-        "interfaces": _show_range(runs["nic_bps"] / PER_GIGABIT, "Gbit/s"),
-        "bottlenecks": _show_range(runs["bottleneck_bps"] / PER_GIGABIT, "Gbit/s"),
+        "interfaces": _show_rates(runs["nic_bps"]),
+        "bottlenecks": _show_rates(runs["bottleneck_bps"]),
         "losses": _show_range(runs["loss_pct"], "%"),
         "rtt": _show_range(runs["rtt_ms"], "ms"),
         "pacing": describe_pacing(runs),
@@ -98,8 +97,8 @@ def describe_pacing(runs: pl.DataFrame) -> str:
     known = runs["pacing_bps"].drop_nulls()
     counts = known.value_counts().sort("count", "pacing_bps", descending=True).rows()
     if len(counts) > PACINGS_AT_MOST:
-        return f"{_show_range(known / PER_GIGABIT)} Gbit/s each"
-    paced = [f"{rate / PER_GIGABIT:g} Gbit/s ({_count(count, 'run')})" for rate, count in counts]
+        return f"{_show_rates(known)} each"
+    paced = [f"{name_rate(rate)} ({_count(count, 'run')})" for rate, count in counts]
     return join_names(paced) if paced else UNKNOWN
 
 
@@ -234,6 +233,15 @@ def _show_range(values: pl.Series, unit: str = "") -> str:
         return UNKNOWN
     span = f"{known[0]:g}" if known[0] == known[-1] else f"{known[0]:g} to {known[-1]:g}"
     return f"{span} {unit}".strip()
+
+
+def _show_rates(rates_bps: pl.Series) -> str:
+    """Return "20 Mbit/s to 10 Gbit/s", each end in its unit; a unit of both stands once."""
+    known = rates_bps.drop_nulls()
+    if known.is_empty():
+        return UNKNOWN
+    low, high = (name_rate(end) for end in (known.min(), known.max()))  # type: ignore[arg-type]
+    return high if low == high else f"{low.removesuffix(high[high.index(' ') :])} to {high}"
 
 
 def show_names(names: pl.Series) -> str:
