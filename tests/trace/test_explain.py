@@ -434,6 +434,8 @@ def test_sizes_may_be_written_as_on_the_pages(database: Path, capsys: pytest.Cap
             r"no key `rate_mean_bps`: that is a number, and of the row that you name .* leave it out$",
         ),
         ("table_2", "flows_count>16", r"no flows_count `> 16` there; there are `16`"),
+        ("table_2", "flows_count>x", r"no flows_count `> x` there; `x` is not a number$"),
+        ("table_2", "test_group=0.2 % loss", r"no test_group `0\.2 % loss` there; there are `.*`0\.1 % loss`"),
         ("table_2", "flows_count=>17", r"no flows_count `>= 17` there; there are `16`$"),
         (
             "r1",

@@ -51,6 +51,7 @@ OTHERWISE_PARTED: Final = re.compile(rf"[;\s]\s*\w+(?:{OPERATOR})")
 TYPED: Final = str.maketrans({"≥": ">=", "≤": "<=", "–": "-"})
 WORD_BEGINS: Final = r"(?<![^\W_])(?<!\.)"
 WORD_ENDS: Final = r"(?![^\W_]|\.)"
+NUMBER: Final = re.compile(r"\d+(?:\.\d+)?")
 AFTER_SIGN: Final = re.compile(r"(?<=[<>=])\s+")
 
 
@@ -159,8 +160,12 @@ def _select(
         spelt = [display_name(_spell(name, held_value)[0]) for held_value in known]
         offered = ", ".join(f"`{spelling}`" for spelling in spelt) or "none"
         wanted = value if sign == "=" else f"{sign} {value}"
-        # A number is meant as it is.
-        hint = guess_near(value, spelt) if sign == "=" and _read_number(value) is None else ""
+        # A number is meant as it is, in a text too: `RTT 30 ms`.
+        has_words_of_one = NUMBER.sub("", value) in {NUMBER.sub("", spelling) for spelling in spelt}
+        is_number = _read_number(value) is not None
+        hint = guess_near(value, spelt) if sign == "=" and not is_number and not has_words_of_one else ""
+        if sign != "=" and not is_number:
+            hint = f"; `{value}` is not a number"
         told = [one for one in known if one in members and [cc.lower() for cc in members[one]] != [one.lower()]]
         about = "".join(f" ({one} is {' and '.join(members[one])} here)" for one in told)
         if OTHERWISE_PARTED.search(value):
