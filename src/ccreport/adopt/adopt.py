@@ -18,7 +18,7 @@ from ccreport.adopt.contents import Content, read_content
 from ccreport.adopt.joined import JOINED_KIND, find_joined, join_sessions
 from ccreport.adopt.patterns import ProposedPattern
 from ccreport.adopt.proposal import DECLARED, Proposal, propose_layout, settle_unnamed
-from ccreport.adopt.repairs import repair, settle_runs
+from ccreport.adopt.repairs import leave_out_cutting, repair, settle_runs
 from ccreport.adopt.rivals import Ignored, find_later, find_others
 from ccreport.adopt.rows import list_manifests
 from ccreport.adopt.run_table import describe_runs
@@ -75,6 +75,8 @@ def adopt(folder: Path, /, *, check: bool, layout: Path = Path(NAME)) -> int:
         proposal = replace(named, table=table.name, ignored_columns=table.notes)
     elif table is not None:
         mistakes.append(describe_unmatched(table))
+    proposal, cut = leave_out_cutting(proposal)
+    mistakes += cut
     for mistake in mistakes:
         print(mistake)
     if proposal.patterns or proposal.table is not None:
