@@ -383,23 +383,28 @@ def test_following_advice_on_one_way_delays_gives_whole_rtts(
         (
             "path;owd_ms;delay",
             "/home/me/data/{};5;10",
-            "as `data/9e3779b1.json` for `/home/me/data/9e3779b1.json`, then add `table: index.csv` to layout.yaml."
-            " Then mend index.csv:1: the column `rtt_ms` is there twice, as `owd_ms` and `rtt_ms`; ",
+            (
+                "as `data/9e3779b1.json` for `/home/me/data/9e3779b1.json`, then add `table: index.csv` to layout.yaml."
+                " Then mend index.csv:1: the column `rtt_ms` is there twice, as `owd_ms` and `rtt_ms`; "
+            ),
         ),
         ("filename,rtt_ms", "{},fast", "Then mend index.csv:2: rtt_ms is 'fast', which is not a number.\n"),
         (
             "file,rtt_ms",
             "{},10",
-            "index.csv is not proposed as `table`: no file `9e3779b1.json` (nor 2 more); did you mean "
-            "`data/9e3779b1.json`? Write in `file` the path of each file below this folder.\n",
+            (
+                "index.csv is not proposed as `table`: no file `9e3779b1.json` (nor 2 more); did you mean "
+                "`data/9e3779b1.json`? Write in `file` the path of each file below this folder.\n"
+            ),
         ),
         (
             "file;algorithm;repetition;rtt",
             "C:\\data\\{};cubic;1;10",
-            "index.csv:1: `algorithm`, `repetition` and `rtt` are not groups; did you mean `cc`, `iteration` and "
-            "`rtt_ms`? Their names say their units; `scale` converts others. For parameters of your own, choose other "
-            "names. Also: "
-            "no file `C:\\data\\9e3779b1.json` (nor 2 more); did you mean `data/9e3779b1.json`?",
+            (
+                "index.csv:1: `algorithm`, `repetition` and `rtt` are not groups; did you mean `cc`, `iteration` and "
+                "`rtt_ms`? Their names say their units; `scale` converts others. For parameters of your own, choose "
+                "other names. Also: no file `C:\\data\\9e3779b1.json` (nor 2 more); did you mean `data/9e3779b1.json`?"
+            ),
         ),
     ],
 )
