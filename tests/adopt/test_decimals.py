@@ -63,6 +63,7 @@ def test_no_word_of_a_path_ends_within_a_decimal_number(path: str) -> None:
         assert not inside or (number[0].startswith(".") and inside == [number.start() + 1]), words
 
 
+@pytest.mark.parametrize("point", [".", ","])
 @pytest.mark.parametrize(
     ("names", "told"),
     [
@@ -77,8 +78,9 @@ def test_no_word_of_a_path_ends_within_a_decimal_number(path: str) -> None:
         ("rtt-{}ms_loss-{}%.json", {"rtt_ms": 1, "loss_pct": 1}),
     ],
 )
-def test_what_a_proposal_tells_of_decimals(names: str, told: dict[str, float], tmp_path: Path) -> None:
-    values = {names.replace("{}", text): text for text in (".25", "0", "0.01", "20.5", "5e-1")}
+def test_what_a_proposal_tells_of_decimals(names: str, told: dict[str, float], point: str, tmp_path: Path) -> None:
+    texts = (".25", "0", "0.01", "20.5", "5e-1") if point == "." else ("0", "0.01", "20.5")
+    values = {names.replace("{}", text.replace(".", point)): text for text in texts}
     files = {name: client_output(4000 + n, start_s=START_S + 60 * n) for n, name in enumerate(values)}
     read = [{group: one[group] for group in told} for one in propose(write_archive(tmp_path, files))]
     assert read == [
