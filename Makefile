@@ -23,6 +23,13 @@ $(if $(strip $(UNKNOWN)),$(error no such setting: $(strip $(UNKNOWN)); the setti
   Keys of config.yaml: snakemake --cores $(CORES) $(MAKECMDGOALS) --config key=value))
 $(foreach name,ARCHIVE VERSION,$(if $(and $(filter command%,$(origin $(name))),$(if $(value $(name)),,empty)),$(error \
   $(name) is empty; name one)))
+# Neither a target nor a file; make itself would not say which targets there are.
+TARGETS := $(shell sed -n 's/^\.PHONY: //p' Makefile)
+STRANGE := $(foreach name,$(filter-out $(TARGETS) .venv/%,$(MAKECMDGOALS)),$(if $(wildcard $(name)),,$(name)))
+NEAR = $(shell "$(PYTHON)" -c 'import difflib, sys; print(*difflib.get_close_matches(sys.argv[1], sys.argv[2:], 1))' \
+  '$(subst ','\'',$(firstword $(STRANGE)))' $(TARGETS) 2>/dev/null)
+$(if $(strip $(STRANGE)),$(error no such target: $(strip $(STRANGE))$(if $(NEAR),; did you mean `make $(NEAR)`?,;) `make help` \
+  lists all))
 # Of the commands only these read an archive, and which one else it was would not be said.
 $(if $(and $(filter command%,$(origin ARCHIVE)),$(filter-out report tables ingest database publish browser pictures,\
   $(MAKECMDGOALS))),$(error ARCHIVE is for report, tables, ingest, database and publish; `snakemake --config archive=PATH` \

@@ -1,6 +1,7 @@
 """`adopt` beside a CSV that says more of each file: its separators, and the names of its columns."""
 
 import itertools
+import re
 from pathlib import Path
 
 import pytest
@@ -47,10 +48,7 @@ def test_columns_may_be_apart_by_commas_semicolons_or_tabs(tmp_path: Path, separ
         (
             "filename,one_way_delay_ms,bandwidth_delay_product",
             "{},10,2",
-            (
-                "call that column `file` (and `one_way_delay_ms` `rtt_ms`), then add `table: index.csv` and "
-                "`scale: {rtt_ms: 2}` to layout.yaml."
-            ),
+            ("call that column `file` (and `one_way_delay_ms` `owd_ms`), then add `table: index.csv` to layout.yaml."),
         ),
         ("rtt_ms,filename,lab", "10,{},north", "call that column `file`, then add `table: index.csv` to layout.yaml."),
     ],
@@ -212,10 +210,12 @@ def test_names_that_may_be_a_condition_are_asked_about(tmp_path: Path, capsys: p
 
 
 def test_columns_that_look_like_an_rtt_or_a_loss_are_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    adopt(write_opaque(tmp_path / "other", "file,path_delay_ms,drop_percent"), check=False)
+    either = "Then call that `rtt_ms`, or `owd_ms` where it is one-way."
+    assert f"Is it the column `path_delay_ms`? {either}\n" in capsys.readouterr().out
     adopt(write_opaque(tmp_path / "raw", "file,one_way_delay_ms,drop_percent"), check=False)
     said = capsys.readouterr().out
-    scaled = "write `scale: {rtt_ms: 2}` beside `table` where it is one-way."
-    assert f"Is it the column `one_way_delay_ms`? Then call that `rtt_ms`, and {scaled}\n" in said
+    assert "Is it the column `one_way_delay_ms`? Then call that `owd_ms`.\n" in said
     assert "Is it the column `drop_percent`? Then call that `loss_pct`.\n" in said
 
 
@@ -334,3 +334,116 @@ def test_a_result_without_a_row_is_said_and_a_row_without_a_file_means_one_with_
     said = capsys.readouterr().out
     assert "table: file iperf_9999.json; did you mean `iperf_1296.json`?" in said
     assert "index.csv has no row for 1 result: iperf_1296.json.\n" in said
+
+
+# What a table of delays in one direction calls them, and half of the RTT in its unit.
+ONE_WAYS = [("owd_ms", "5"), ("owd_us", "5000"), ("owd_s", "0.005"), ("one_way_delay_ms", "5"), ("OWD (ms)", "5")]
+
+
+@pytest.mark.parametrize(("column", "half"), ONE_WAYS)
+@pytest.mark.parametrize("key", ["file", "filename", "cond"])
+def test_following_advice_on_one_way_delays_gives_whole_rtts(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], column: str, half: str, key: str
+) -> None:
+    """Columns are called as is said, until nothing more is, and the layout is proposed anew: nothing else is done."""
+    if key == "cond":
+        folder, table = write_conditions(tmp_path, "cond,rtt_ms,loss"), "conditions.csv"
+        (folder / table).write_text(f"cond,{column}\nc01,{half}\nc02,{half}\n")
+    else:
+        folder, table = write_indexed(tmp_path, f"{key},{column},comment", f"{{}},{half},fine"), "index.csv"
+    for _ in range(3):
+        (folder / "layout.yaml").unlink(missing_ok=True)
+        adopt(folder, check=False)
+        advice = " ".join(line for line in capsys.readouterr().out.splitlines() if "call that" in line)
+        header, rows = (folder / table).read_text().split("\n", maxsplit=1)
+        for former, name in re.findall(r"`([^`]+)` `([^`]+)`", advice):
+            header = header.replace(former, name)
+        for name in re.findall(r"call that (?:column (?:and the group )?)?`([^`]+)`", advice):
+            header = header.replace(key if name in ("file", "run") else column, name)
+        (folder / table).write_text(f"{header}\n{rows}")
+        assert "scale" not in advice
+    layout = load_layout(folder / "layout.yaml")
+    rtts = [row["rtt_ms"] for row in (*layout.by_path.values(), *layout.by_run.values())]
+    assert rtts == [10] * (2 if key == "cond" else 3)
+
+
+@pytest.mark.parametrize(
+    ("header", "row", "expected"),
+    [
+        # What is in a unit of its own needs no other name.
+        (
+            "filename;algorithm;repetition;bottleneck_gbps",
+            "{};cubic;1;10",
+            (
+                "index.csv names 3 files here in `filename`; call that column `file` (and `algorithm` `cc`, "
+                "`repetition` `iteration`), with the path of each file, as `data/9e3779b1.json` for `9e3779b1.json`, "
+                "then add `table: index.csv` to layout.yaml.\n"
+            ),
+        ),
+        (
+            "path;owd_ms;delay",
+            "/home/me/data/{};5;10",
+            (
+                "as `data/9e3779b1.json` for `/home/me/data/9e3779b1.json`, then add `table: index.csv` to layout.yaml."
+                " Then mend index.csv:1: the column `rtt_ms` is there twice, as `owd_ms` and `rtt_ms`; "
+            ),
+        ),
+        ("filename,rtt_ms", "{},fast", "Then mend index.csv:2: rtt_ms is 'fast', which is not a number.\n"),
+        (
+            "file,rtt_ms",
+            "{},10",
+            (
+                "index.csv is not proposed as `table`: no file `9e3779b1.json` (nor 2 more); did you mean "
+                "`data/9e3779b1.json`? Write in `file` the path of each file below this folder.\n"
+            ),
+        ),
+        (
+            "file;algorithm;repetition;rtt",
+            "C:\\data\\{};cubic;1;10",
+            (
+                "index.csv:1: `algorithm`, `repetition` and `rtt` are not groups; did you mean `cc`, `iteration` and "
+                "`rtt_ms`? Their names say their units; `scale` converts others. For parameters of your own, choose "
+                "other names. Also: no file `C:\\data\\9e3779b1.json` (nor 2 more); did you mean `data/9e3779b1.json`?"
+            ),
+        ),
+    ],
+)
+def test_a_table_of_names_without_their_folders_is_told_the_paths(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], header: str, row: str, expected: str
+) -> None:
+    folder = write_indexed(tmp_path, header, row)
+    index = (folder / "index.csv").read_text().replace("data/", "", 3)
+    (folder / "index.csv").write_text(index.replace("/home/me/", "/home/me/data/") if "/home" in row else index)
+    adopt(folder, check=False)
+    assert expected in capsys.readouterr().out
+
+
+def test_of_two_files_of_one_name_both_may_be_meant(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    folder = write_indexed(tmp_path, "file,rtt_ms", "{},10")
+    write_archive(folder, {"more/17156075.json": client_output(4009), "index.csv": "file,rtt_ms\n17156075.json,10\n"})
+    adopt(folder, check=False)
+    said = "no file `17156075.json`; did you mean `data/17156075.json` or `more/17156075.json`? Write in"
+    assert said in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("names", "conditions"),
+    [
+        (["lab1x", "lab2x"], ["lab1x", "lab2x"]),
+        (["c1_r1", "c1_r2", "c2_r1", "c2_r2"], ["c1", "c2"]),
+        # Of two words, no group holds both.
+        (["north-a-1", "south-b-1"], ["north-a", "south-b"]),
+        (["fast_long_r1", "fast_long_r2", "slow_long_r1", "slow_long_r2"], ["fast_long", "slow_long"]),
+    ],
+)
+def test_only_what_helps_is_advised_for_conditions_in_names(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], names: list[str], conditions: list[str]
+) -> None:
+    files = {f"{name}.json": client_output(4000 + n, "cubic", START_S + 60 * n) for n, name in enumerate(names)}
+    table = "cond,rtt_ms\n" + "".join(f"{word},10\n" for word in conditions)
+    adopt(write_archive(tmp_path, files | {"t.csv": table}), check=False)
+    is_advised = "have it proposed anew, with the table." in capsys.readouterr().out
+    (tmp_path / "t.csv").write_text(table.replace("cond", "run", 1))
+    (tmp_path / "layout.yaml").unlink()
+    adopt(tmp_path, check=False)
+    assert ("\ntable: 't.csv'\n" in (tmp_path / "layout.yaml").read_text()) is is_advised

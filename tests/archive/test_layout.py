@@ -172,6 +172,9 @@ def test_groups_of_a_pattern_may_be_in_other_units_as_columns_of_a_table(tmp_pat
     (tmp_path / "layout.yaml").write_text(layout)
     loaded = load_layout(tmp_path / "layout.yaml")
     told = {"bottleneck_bps": 100e6, "rtt_ms": 1.0, "iteration": 1, "pacing_bps": 2.4e9}
+    one_way = layout.replace("scale: {rtt_us: 2}", "kind: ss").replace("rtt_us", "owd_us")
+    (tmp_path / "one_way.yaml").write_text(one_way)
+    assert load_layout(tmp_path / "one_way.yaml").read_paths(["100M_500us/1"])["100M_500us/1"].values == told
     assert loaded.read_paths(["100M_500us/1"]) == {"100M_500us/1": Told(told)}
     assert loaded.name_run(told) == "rtt_ms=1"
 
@@ -210,6 +213,8 @@ def test_columns_of_a_table_may_be_in_other_units_or_be_ignored(tmp_path: Path) 
         ("file\na\na\n", "t.csv:3: file 'a' is in line 2, too"),
         ("", "t.csv is empty; its first line has to name its columns"),
         ("run,bottleneck_bps,bottleneck_gbps\na,1e9,1\n", "t.csv:1: the column `bottleneck_bps` is there twice"),
+        ("run,rtt_ms,owd_ms\na,2,1\n", "`rtt_ms` is there twice, as `owd_ms` and `rtt_ms`; `ignore_columns` leaves"),
+        ("run,algo,rep\na,b,1\n", "t.csv:1: `algo` and `rep` are not groups; did you mean `cc` and `iteration`? For"),
         ("run,rtt_us\na,fast\n", "t.csv:2: rtt_ms is 'fast', which is not a number"),
     ],
 )

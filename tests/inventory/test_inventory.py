@@ -3,6 +3,7 @@ import hashlib
 import io
 import json
 import os
+import re
 import tarfile
 import time
 import zipfile
@@ -285,3 +286,45 @@ def test_an_archive_without_files_is_an_error(tmp_path: Path) -> None:
     (tmp_path / "raw").mkdir()
     with pytest.raises(ArchiveError, match="raw holds no files; name another archive by `make report ARCHIVE=path`"):
         list_archive(tmp_path / "raw", tmp_path / "w")
+
+
+@pytest.mark.parametrize(
+    ("files", "shown"),
+    [
+        (["x.txt"], "x.txt"),
+        (["notes/README", "plot.png", "table.csv"], "notes/README, …"),
+        ([".hidden"], ".hidden"),
+        # A layout that names none of them does not make them anything.
+        (["x.txt", "layout.yaml"], "x.txt"),
+        (["layout.yaml"], "layout.yaml"),
+    ],
+)
+def test_an_archive_of_files_that_are_none_of_ours_is_an_error(tmp_path: Path, files: list[str], shown: str) -> None:
+    texts = dict.fromkeys(files, "hello\n") | {"layout.yaml": "ignore: ['.*\\.log']\n"}
+    folder = write_archive(tmp_path / "of mine", {name: texts[name] for name in files})
+    advice = f"`python -m ccreport adopt '{folder}'` says what is missing"
+    said = f"of mine: not one of its files ({shown}) is a result or a log that is read; {advice}"
+    with pytest.raises(ArchiveError, match=re.escape(said)):
+        list_archive(folder, tmp_path / "w")
+    with tarfile.open(tmp_path / "raw.tar", "w") as members:
+        members.add(folder, arcname="raw")
+    with pytest.raises(ArchiveError, match=re.escape("raw.tar: not one of its files (")):
+        list_archive(tmp_path / "raw.tar", tmp_path / "w")
+
+
+@pytest.mark.parametrize(
+    "files",
+    [
+        {f"{JOB}/src-cmd:h:1": "hello"},
+        {f"{JOB}/ss:h:1": ""},
+        {f"{JOB}/ping:h:1": "hello"},
+        {f"{JOB}/jobmeta.json": "{"},
+        {"whole.json": iperf3_json(), "x.txt": "hello"},
+        {"cut.json": iperf3_json()[:300]},
+        {"text.txt": "Connecting to host h, port 5201\n[  5] local 10.0.0.1 port 1 connected to 10.0.0.2 port 5201\n"},
+        {"layout.yaml": "files: [{pattern: 'run(?P<run>.)', kind: iperf3}]", "run1": ""},
+        {"layout.yaml": "ignore: ['x.*']", "x.txt": "hello"},
+    ],
+)
+def test_an_archive_with_a_broken_or_unread_file_is_listed(tmp_path: Path, files: dict[str, str]) -> None:
+    assert list_archive(write_archive(tmp_path / "raw", files), tmp_path / "w")

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from archives import FIXTURES, JOB, save_table
+from archives import FIXTURES, JOB, iperf3_json, save_table
 from rpc_inputs import RpcDatabase, build_rpc_database, ingest, rpc
 
 from ccreport.figures.kit.figure import Figure
@@ -145,7 +145,7 @@ def test_round_trip_times_are_those_that_flent_sampled(tmp_path: Path) -> None:
 
 
 def test_an_archive_without_rpcs_has_empty_tables(tmp_path: Path) -> None:
-    database = build_rpc_database({"a.txt": "MIGRATED TCP STREAM TEST from 0.0.0.0"}, tmp_path)
+    database = build_rpc_database({"a.txt": "MIGRATED TCP STREAM TEST from 0.0.0.0", "b.json": iperf3_json()}, tmp_path)
     assert database.read("rpc_latency") == database.read("rpc_load") == []
 
 
@@ -226,7 +226,7 @@ def test_one_load_is_nothing_to_compare(tmp_path: Path) -> None:
 
 def test_without_tests_there_is_no_figure(tmp_path: Path) -> None:
     with pytest.raises(MissingFigure, match="no test of RPCs"):
-        build_figure("load", {"a.txt": "nothing"}, tmp_path)
+        build_figure("load", {"a.txt": "nothing", "b.json": iperf3_json()}, tmp_path)
 
 
 def test_a_condition_that_is_no_sql_is_the_fault_of_the_evaluation(tmp_path: Path) -> None:

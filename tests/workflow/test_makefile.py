@@ -154,6 +154,38 @@ def test_archive_reaches_snakemake_as_typed(workbench: Path, path: str) -> None:
     assert not (workbench / "pwned").exists()
 
 
+@pytest.mark.parametrize(
+    ("typed", "said"),
+    [
+        ("repotr", "no such target: repotr; did you mean `make report`? `make help` lists all."),
+        ("Reports", "; did you mean `make report`?"),
+        ("databse", "; did you mean `make database`?"),
+        ("test_slow", "; did you mean `make test-slow`?"),
+        ("--question colect", "; did you mean `make collect`?"),
+        ("report tabels", "no such target: tabels; did you mean `make tables`?"),
+        ("xyzzy", "no such target: xyzzy; `make help` lists all."),
+        ("it's", "no such target: it's"),
+        ("$(touch`touch_pwned`", "no such target: "),
+        ("no/such/file.txt", "no such target: no/such/file.txt; `make help`"),
+        ("--dry-run repotr", "; did you mean `make report`?"),
+    ],
+)
+def test_a_misspelt_target_is_refused_with_the_one_that_is_meant(workbench: Path, typed: str, said: str) -> None:
+    refused = make(workbench, *typed.split())
+    assert refused.returncode == 2
+    assert said in re.sub(r"\s+", " ", refused.stderr)
+    assert not {"calls", "arguments.json", "pwned"} & {path.name for path in workbench.iterdir()}
+
+
+@pytest.mark.parametrize(
+    "words", [["pyproject.toml"], ["-n", "report"], ["-n", "report", "tables"], ["-n", ".venv/.complete"], ["-n"]]
+)
+def test_files_are_targets_and_a_dry_run_runs_nothing(workbench: Path, words: list[str]) -> None:
+    done = make(workbench, *words)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert not (workbench / "calls").exists()
+
+
 def test_a_misspelt_setting_is_refused(workbench: Path) -> None:
     result = make(workbench, "report", "ARCHVE=/data/archive")
     assert result.returncode == 2

@@ -16,14 +16,15 @@ import yaml
 
 from ccreport.adopt.contents import Content, read_content
 from ccreport.adopt.joined import JOINED_KIND, find_joined, join_sessions
+from ccreport.adopt.layout_faults import has_unfitting, has_unusable
+from ccreport.adopt.named_runs import name_runs
 from ccreport.adopt.patterns import ProposedPattern
 from ccreport.adopt.proposal import DECLARED, Proposal, propose_layout, settle_unnamed
-from ccreport.adopt.repairs import repair, settle_runs
+from ccreport.adopt.repairs import leave_out_cutting, repair, settle_runs
 from ccreport.adopt.rivals import Ignored, find_later, find_others
 from ccreport.adopt.rows import list_manifests
 from ccreport.adopt.run_table import describe_runs
-from ccreport.adopt.tables import describe_unmatched, find_table, name_runs
-from ccreport.adopt.unusable import has_unfitting, has_unusable
+from ccreport.adopt.tables import describe_unmatched, find_table
 from ccreport.archive.harness_layout import SESSION, join_path, split_name, walk_files
 from ccreport.archive.layout import NAME, Layout
 from ccreport.archive.layout_groups import NUMBERS
@@ -38,10 +39,10 @@ HEAD = """\
 # yaml-language-server: $schema={schema}
 # What the names of these files say, proposed by `ccreport adopt`: read it, correct it, then look at the runs with
 #   python -m ccreport adopt {folder} --check
-# A pattern fits a whole path below this folder, or all of it behind a slash. Groups: run, job, iteration, cc, rtt_ms,
-# loss_pct (loss_ratio), flows, flow, host, sender_host, side, kind, bottleneck_bps, buffer_bytes, limit_packets_count,
-# pacing_bps, mtu_bytes, queue_discipline, kernel; any other group is a parameter of the sweep. Files say themselves
-# what they know.
+# A pattern fits a whole path below this folder, or all of it behind a slash. Groups: run, job, iteration, cc, rtt_ms
+# (owd_ms), loss_pct (loss_ratio), flows, flow, host, sender_host, side, kind, bottleneck_bps, buffer_bytes,
+# limit_packets_count, pacing_bps, mtu_bytes, queue_discipline, kernel; any other group is a parameter of the sweep.
+# Files say themselves what they know.
 """
 
 # What nothing that was measured tells.
@@ -70,11 +71,13 @@ def adopt(folder: Path, /, *, check: bool, layout: Path = Path(NAME)) -> int:
         raise InputError(f"{place} exists; look at its runs with --check, or delete it to have one proposed anew")
     contents = _read_contents(folder)
     proposal = _propose(contents)
-    table, mistakes = find_table(folder, contents)
+    table, mistakes = find_table(folder, contents, proposal)
     if table is not None and (named := name_runs(proposal, table)) is not None:
         proposal = replace(named, table=table.name, ignored_columns=table.notes)
     elif table is not None:
         mistakes.append(describe_unmatched(table))
+    proposal, cut = leave_out_cutting(proposal)
+    mistakes += cut
     for mistake in mistakes:
         print(mistake)
     if proposal.patterns or proposal.table is not None:

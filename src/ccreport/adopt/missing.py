@@ -27,6 +27,7 @@ WANTED: Final = {
 # In names of parameters that may be the round-trip time, or the loss, of a path.
 DELAYS: Final = frozenset({"delay", "owd", "oneway", "lat", "latency", "rtt", "ping"})
 OF_DELAYS: Final = {"ms": "rtt_ms", "us": "rtt_us", "s": "rtt_s"}
+ONE_WAY: Final = {unit: group.replace("rtt", "owd") for unit, group in OF_DELAYS.items()}
 LOSSES: Final = frozenset({"loss", "losses", "lossrate", "drop", "drops", "droprate", "plr"})
 UNITS: Final = {
     **dict.fromkeys(("percent", "percentage", "prozent"), "pct"),
@@ -71,11 +72,10 @@ def _list_alike(
         group = _find_alike(name, words, groups)
         if group is None:
             continue
-        is_column = name in columns
-        scaled = f"scale: {{{group}: 2}}"
-        where = "beside `table`" if is_column else "below its pattern"
-        also = f", and write `{scaled}` {where} where it is one-way" if words is DELAYS else ""
-        yield f"Is it the {'column' if is_column else 'group'} `{name}`? Then call that `{group}`{also}."
+        one_way = find_one_way(name) if words is DELAYS else None
+        also = f", or `{group.replace('rtt', 'owd')}` where it is one-way" if words is DELAYS and not one_way else ""
+        word = "column" if name in columns else "group"
+        yield f"Is it the {word} `{name}`? Then call that `{one_way or group}`{also}."
 
 
 def _split_name(name: str) -> list[str]:
@@ -91,10 +91,10 @@ def _find_alike(name: str, words: frozenset[str], groups: Mapping[str, str]) -> 
 
 
 def find_one_way(name: str) -> str | None:
-    """Return the group for a column that is by its name of delays in one direction: rtt_ms for one_way_delay_ms."""
+    """Return the group for a column that is by its name of delays in one direction: owd_ms for one_way_delay_ms."""
     parts = _split_name(name)
     is_one_way = {"owd", "oneway"}.intersection(parts) or ("one", "way") in itertools.pairwise(parts)
-    return _find_alike(name, DELAYS, OF_DELAYS) if is_one_way else None
+    return _find_alike(name, DELAYS, ONE_WAY) if is_one_way else None
 
 
 def _name_ports(rows: Sequence[Row]) -> str:

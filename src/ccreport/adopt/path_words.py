@@ -40,10 +40,16 @@ DELAYS: Final = frozenset({"delay", "lat", "latency", "delai", "latenz"})
 ONE_WAY: Final = frozenset({"owd"})
 RUNS: Final = frozenset({"run", "test", "exp", "experiment", "measurement"})
 NUMBER: Final = r"[0-9]+(?:\.[0-9]+)?"
+# In a path: all of its digits or none, as the 0 of loss_0.01% is another number. Without a 0: loss=.01
+WHOLE: Final = rf"(?>{NUMBER}|(?<=[=_ -])\.[0-9]+)"
+# Before a unit: 1e-4%
+EXPONENT: Final = "[eE]-[0-9]+"
 # Before a number that only a ratio has: p1e-4.
 RATIOS: Final = (*LOSSES, "p", "l", "per", "ploss", "lossrate", "drop")
 # Behind a blank, a number's unit is one that nothing else is called.
 APART: Final = r"(?i: (?:ms|us|pct|percent|%|[kmg]bps|[kmg]bits?)(?![A-Za-z0-9%]))"
+# Words of what has a unit, which may be apart from the number: rtt 500 us.
+MEASURED: Final = "|".join(sorted((word for word in NAMED if NAMED[word] in ("rtt_ms", "loss_pct")), reverse=True))
 # A known word whose number ends with a capital: Loss0.1 of Run1Loss0.1Rtt20.
 CAPITAL: Final = rf"(?i:{'|'.join(sorted({*NAMED, *RUNS} - {'p', 'it'}, reverse=True))})(?=[=_ -]?{NUMBER}[A-Z][a-z])"
 UNIT: Final = rf"(?i:{'|'.join(sorted(UNITS, reverse=True))})"
@@ -57,19 +63,20 @@ SPELT: Final = "(?i:bbr[ ._-]v[1-9]|new-reno|h-tcp)"
 QUEUES: Final = "fq[_-]codel|fq[_-]pie|pfifo[_-]fast|[pb]?fifo|droptail|fq|codel|cake|red|pie|sfq|hhf|choke|dualpi2"
 QUEUE_DISCIPLINE: Final = "(?P<queue_discipline>[A-Za-z0-9]+(?:[_-](?i:codel|pie|fast))?)"
 DAY: Final = r"(?:19|20)[0-9]{2}[-/]?[01][0-9][-/]?[0-3][0-9]"
-STAMP: Final = rf"{DAY}(?:[T_-][0-9]{{2}}[-:]?[0-9]{{2}}(?:[-:]?[0-9]{{2}})?Z?)?|1[4-9][0-9]{{8}}"
-# 2026-11-20T22:10 · plr1e-4 · 20ms · 1pct · owd_20ms · BBR v2 · fq · rtt20 · loss=0.1 · run_1 · h3 · cubic · 7 · others
+STAMP: Final = rf"{DAY}(?:[T_-][0-9]{{2}}[-:]?[0-9]{{2}}(?:[-:]?[0-9]{{2}})?Z?)?|1[4-9][0-9]{{8}}(?:\.[0-9]+)?"
+# 2026-11-20T22:10 · plr1e-4 · 20ms · 1pct · owd_20ms · rtt 5 us · BBR v2 · fq · rtt20 · loss=0.1 · run_1 · h3 · 7
 WORD: Final = re.compile(
     rf"(?P<stamp>{STAMP}){END}"
-    rf"|(?P<losing>(?:(?i:{'|'.join(RATIOS)})[=_ -]?)?)(?P<ratio>{NUMBER}[eE]-[0-9]+){END}"
-    rf"|(?P<amount>{NUMBER})(?P<unit>{UNIT}(?=[A-Z][a-z])|(?:[A-Za-z]+|%|{APART}){END})"
-    rf"|(?P<label>[A-Za-z]+=?|(?i:{'|'.join(ONE_WAY)})[_ -])(?P<labelled>{NUMBER})(?P<known>{UNIT}){END}"
+    rf"|(?P<losing>(?:(?i:{'|'.join(RATIOS)})[=_ -]?)?)(?P<ratio>{WHOLE}{EXPONENT}){END}"
+    rf"|(?P<amount>{WHOLE}(?:{EXPONENT})?)(?P<unit>{UNIT}(?=[A-Z][a-z])|(?:[A-Za-z]+|%|{APART}){END})"
+    rf"|(?P<label>[A-Za-z]+=?|(?i:{'|'.join(ONE_WAY)})[_ -])(?P<labelled>{WHOLE}(?:{EXPONENT})?)(?P<known>{UNIT}){END}"
+    rf"|(?P<measured>(?i:{MEASURED})[=_ -]?)(?P<size>{WHOLE}(?:{EXPONENT})?)(?P<apart>{APART})"
     rf"|(?P<lossless>(?i:{'|'.join(LOSSES)})[=_ -]?)none{END}"
     rf"|(?P<algorithm>{SPELT}){END}"
     rf"|(?P<queue>(?i:{QUEUES})){END}"
-    rf"|(?:(?P<capital>{CAPITAL})|(?P<name>{LETTER}+))(?P<between>[=_ -]?)(?P<value>{NUMBER})(?(capital)|{END})"
-    rf"|(?P<number>{NUMBER}){END}"
-    rf"|(?P<word>(?:{LETTER}|[0-9%])+)"
+    rf"|(?:(?P<capital>{CAPITAL})|(?P<name>{LETTER}+))(?P<between>[=_ -]?)(?P<value>{WHOLE})(?(capital)|{END})"
+    rf"|(?P<number>{WHOLE}){END}"
+    rf"|(?P<word>(?:{LETTER}|[0-9%])(?:{LETTER}|[0-9%]|(?<=[0-9])\.(?=[0-9]))*)"
     r"|(?P<separator>.)",
     re.DOTALL,
 )
@@ -108,7 +115,7 @@ def _read(match: re.Match[str]) -> Word:
     if match["separator"]:
         return Word(text, "separator")
     if match["stamp"]:
-        signs = "" if text.isdigit() else "/" if "/" in text else "TZ:_-"
+        signs = next((sign for sign in "/." if sign in text), "" if text.isdigit() else "TZ:_-")
         return Word(text, "run", rf"(?P<run>[0-9{signs}]+)", text)
     if match["ratio"]:
         return Word(text, "loss_ratio", rf"{escape(match['losing'])}(?P<loss_ratio>{RATIO})", match["ratio"])
@@ -116,6 +123,8 @@ def _read(match: re.Match[str]) -> Word:
         return _read_amount(text, "", match["amount"], match["unit"])
     if match["label"] and not name_algorithm(match["label"].rstrip("=_ -")):
         return _read_amount(text, match["label"], match["labelled"], match["known"])
+    if match["measured"]:
+        return _read_amount(text, match["measured"], match["size"], match["apart"])
     if match["lossless"]:
         return Word(text, "loss_pct", rf"{escape(match['lossless'])}(?P<loss_pct>{LOSS})", NO_LOSS)
     if name_algorithm(text):
@@ -152,7 +161,8 @@ def _read_amount(text: str, label: str, amount: str, unit: str) -> Word:
     factor *= _count_ways(label)
     # 1stream · 16streams
     ending = f"{re.sub('s$', '', unit)}s?" if group == "flows" else escape(unit)
-    return Word(text, group, rf"{escape(label)}(?P<{group}>[0-9.]+){ending}", amount, factor)
+    digits = f"[0-9.]+{EXPONENT}" if "-" in amount else "[0-9.]+"
+    return Word(text, group, rf"{escape(label)}(?P<{group}>{digits}){ending}", amount, factor)
 
 
 def list_delays(words: Sequence[Word]) -> Iterator[Word]:

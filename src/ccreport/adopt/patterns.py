@@ -6,8 +6,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
-from ccreport.adopt.path_words import CC, LOSS, NUMBER, RUNS, Word, escape
-from ccreport.archive.layout_groups import NO_LOSS, check_group, find_group, sort_naturally
+from ccreport.adopt.path_words import CC, DAY, LOSS, NUMBER, RUNS, Word, escape
+from ccreport.archive.layout_groups import NO_LOSS, check_group, find_group, point_decimals, sort_naturally
 
 # Words that say what a file is, and not of what.
 KIND_WORDS: Final = frozenset(
@@ -19,8 +19,12 @@ KIND_WORDS: Final = frozenset(
 ANY_WORD: Final = "[^/]+?"
 # Behind the second group of a name, as variant_2.
 COUNT: Final = re.compile(r"_[0-9]+$")
+# 0.01, but neither a part of 3.1.7 nor a day with a time behind it
+DECIMAL: Final = re.compile(rf"(?<![0-9.])(?!{DAY}\.)[0-9]*\.[0-9]+(?!\.?[0-9])")
 # What expressions are where some texts have a decimal comma, or an algorithm of two words.
 WITH_COMMA: Final = {"[0-9.]+": "[0-9.,]+", r"(?:\.[0-9]+)?": "(?:[.,][0-9]+)?"}
+# .5 for 0.5
+WITHOUT_ZERO: Final = re.compile(r"(?<![0-9])\.[0-9]")
 OF_TWO_WORDS: Final = {CC: "(?P<cc>[A-Za-z0-9]+(?:[ ._-](?:[Vv][0-9]|(?i:reno|tcp)))?)"}
 
 
@@ -81,7 +85,20 @@ class ProposedPattern:
 
     def fits(self, path: str) -> bool:
         """Tell whether a path would be of this pattern."""
-        return re.fullmatch(f"(?:.*/)?(?:{self.write_pattern()})", path, re.DOTALL) is not None
+        return self._match(path) is not None
+
+    def cuts_number(self) -> bool:
+        """Tell whether a group begins or ends within a decimal number of some path: at the point of loss_0.01%."""
+        for path in (*self.paths, *self.others):
+            match = self._match(path)
+            edges = [edge for span in match.regs[1:] for edge in span] if match is not None else []
+            for number in DECIMAL.finditer(point_decimals(path)):
+                if any(number.start() < edge < number.end() for edge in edges):
+                    return True
+        return False
+
+    def _match(self, path: str) -> re.Match[str] | None:
+        return re.fullmatch(f"(?:.*/)?(?:{self.write_pattern()})", path, re.DOTALL)
 
     def list_texts(self) -> None:
         """Have groups of any word match only what they hold here."""
@@ -188,8 +205,9 @@ def _name_column(column: Column, former: str, taken: Counter[str]) -> None:
 
 
 def _widen(column: Column) -> None:
-    """Have the expression of a group match decimal commas, and algorithms of two words, where some text has them."""
+    """Have the expression of a group match what some text has: decimal commas, no 0 before a point, two words."""
     wider = WITH_COMMA if any("," in text for text in column.texts) else {}
+    wider |= {NUMBER: "[0-9.]+"} if any(map(WITHOUT_ZERO.search, column.texts)) else {}
     wider |= OF_TWO_WORDS if not all(map(str.isalnum, column.texts)) else {}
     for narrow, wide in wider.items() if column.group else ():
         column.expression = column.expression.replace(narrow, wide)

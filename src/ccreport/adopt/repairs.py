@@ -16,6 +16,7 @@ from ccreport.adopt.proposal import JOB, Proposal
 from ccreport.adopt.roles import stand_for_algorithms
 from ccreport.archive.layout import NAME, Layout, Pattern
 from ccreport.archive.layout_groups import KINDS, KNOWN, OF_FILES, find_group
+from ccreport.core.text import count_things
 from ccreport.inventory.kinds import RUN_KINDS, TEST_KINDS
 from ccreport.inventory.names import read_declared
 
@@ -28,6 +29,19 @@ def repair(proposal: Proposal, contents: Mapping[str, Content]) -> Proposal:
     if not proposal.patterns or not _count_left_out(proposal, contents):
         return proposal
     return min(_list_repairs(proposal, contents), key=lambda repaired: _count_left_out(repaired, contents))
+
+
+def leave_out_cutting(proposal: Proposal) -> tuple[Proposal, list[str]]:
+    """Return a proposal without patterns that would tell a part of a number only, and a sentence on each of these."""
+    cutting = [own for own in proposal.patterns if own.cuts_number()]
+    kept = [own for own in proposal.patterns if not own.cuts_number()]
+    paths = [path for own in cutting for path in own.paths]
+    said = [
+        f"No pattern for {count_things(own.count, f'{own.kind} file')}, such as {own.paths[0]}: "
+        f"{own.write_pattern()} would cut a number at its point; write one that does not."
+        for own in cutting
+    ]
+    return replace(proposal, patterns=kept, unnamed=sorted({*proposal.unnamed, *paths})), said
 
 
 def settle_runs(proposal: Proposal, layout: Layout, contents: Iterable[str]) -> Proposal:

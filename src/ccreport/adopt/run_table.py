@@ -9,16 +9,17 @@ from typing import Final
 
 from ccreport.adopt.contents import Content
 from ccreport.adopt.layout_faults import (
+    UNREAD_RULES,
     describe_parted,
     describe_unlisted,
     describe_untaken,
     describe_untested,
     find_parted,
     join_parted,
+    put_results_first,
 )
 from ccreport.adopt.missing import describe_missing, describe_repetitions, doubt_jobs
 from ccreport.adopt.rows import Row, list_manifests, list_rows
-from ccreport.adopt.unusable import UNREAD_RULES, put_results_first
 from ccreport.adopt.wrong_names import doubt_rates, find_wrong_counts, find_wrong_names
 from ccreport.archive.layout import Layout
 from ccreport.archive.manifest import Manifest, RawFile

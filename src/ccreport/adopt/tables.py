@@ -1,34 +1,31 @@
 """CSV files among somebody's files that are the documented table: a row for each file, or for each run."""
 
 import contextlib
+import copy
 import csv
 import re
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from itertools import zip_longest
 from pathlib import Path
 from typing import Final
 
 from ccreport.adopt.missing import find_one_way
-from ccreport.adopt.path_words import DAY, escape
-from ccreport.adopt.patterns import ProposedPattern
+from ccreport.adopt.named_runs import Table, name_runs
+from ccreport.adopt.path_words import DAY
 from ccreport.adopt.proposal import Proposal
-from ccreport.archive.layout_groups import KNOWN, find_meant, find_separator, sort_naturally
-from ccreport.archive.layout_table import FILE_COLUMN, RUN_COLUMN
+from ccreport.archive.layout_groups import KNOWN, find_group, find_meant, find_separator, sort_naturally
+from ccreport.archive.layout_table import FILE_COLUMN, RUN_COLUMN, check_header, check_keys, read_row
 from ccreport.archive.read_layout import load_table
 from ccreport.core.declared_files import DeclarationError
+from ccreport.core.schema_problems import guess_near
 from ccreport.core.text import count_things
 
-ITERATION: Final = "iteration"
 ENDING: Final = ".csv"
 # An index of files is smaller; measurements may not be.
 INDEX_LIMIT_BYTES: Final = 2**24
 # Of fewer rows, chance finds one in names.
 ROWS_AT_LEAST: Final = 2
-# r1
-REPEATED: Final = re.compile(r"([A-Za-z]*)[0-9]+")
-# Where others of the same kind have digits: dead
-HEX: Final = re.compile("[0-9a-fA-F]{4,}")
 # Of runs in a sentence.
 SHOWN: Final = 3
 # Columns that people write for people.
@@ -41,20 +38,11 @@ CLOCK: Final = r"[0-9]{1,2}:[0-9]{2}(?::[0-9]{2}(?:[.,][0-9]+)?)?(?: ?[AaPp][Mm]
 TIME: Final = re.compile(rf"(?:{DATE}|{DAY})(?:[T ,_]+{CLOCK})?|{CLOCK}")
 
 
-@dataclass(frozen=True)
-class Table:
-    """A CSV that a layout can name as its `table`; `files` or `runs` are what its rows are about, `notes` columns."""
-
-    name: str
-    files: frozenset[str] = frozenset()
-    runs: frozenset[str] = frozenset()
-    notes: tuple[str, ...] = ()
-
-
-def find_table(folder: Path, paths: Iterable[str]) -> tuple[Table | None, list[str]]:
+def find_table(folder: Path, paths: Iterable[str], proposal: Proposal) -> tuple[Table | None, list[str]]:
     """Return the first CSV in a folder, not below it, with a row for some of its files or for runs.
 
-    `paths` are the folder's files. Beside it are sentences on CSV files that would be such a table but for a mistake.
+    `paths` are the folder's files, and `proposal` is what is proposed for their names. Beside the CSV are sentences on
+    those that would be such a table but for a mistake.
     """
     found, mistakes = [], []
     names = sorted(paths)
@@ -64,9 +52,15 @@ def find_table(folder: Path, paths: Iterable[str]) -> tuple[Table | None, list[s
         except DeclarationError as error:
             header, *others = _read_rows(folder / name) or [[]]
             if _says_what_rows_are(header):
-                mistakes.append(f"{name} is not proposed as `table`: {error}")
+                rest = [
+                    row[header.index(FILE_COLUMN)]
+                    for row in others
+                    if FILE_COLUMN in header and len(row) == len(header)
+                ]
+                also = _doubt_files(rest, _Paths(names))
+                mistakes.append(f"{name} is not proposed as `table`: {error}{f'. Also: {also}' if also else ''}")
             else:
-                mistakes += _hint_at_names(name, header, others, {*names})
+                mistakes += _hint_at_names(name, header, others, _Paths(names), proposal)
             continue
         column = FILE_COLUMN if rows and FILE_COLUMN in rows[0] else RUN_COLUMN
         keys = frozenset(row[column] for row in rows)
@@ -75,6 +69,8 @@ def find_table(folder: Path, paths: Iterable[str]) -> tuple[Table | None, list[s
             found.append(Table(name, runs=keys, notes=notes))
         elif keys & {*names}:
             found.append(Table(name, files=keys, notes=notes))
+        elif (doubt := _doubt_files([row[column] for row in rows], _Paths(names))) is not None:
+            mistakes.append(f"{name} is not proposed as `table`: {doubt}")
     return (found[0] if found else None), mistakes
 
 
@@ -104,33 +100,108 @@ def _says_what_rows_are(header: Collection[str]) -> bool:
     return len(others) < len({*header}) and any(name in KNOWN or find_meant(name) is not None for name in others)
 
 
-def _hint_at_names(name: str, header: Sequence[str], rows: Sequence[Sequence[str]], paths: set[str]) -> Iterator[str]:
-    """Yield what to call the columns of a CSV of which one has the paths of files."""
-    cells = (cell for row in rows for cell in zip(header, row, strict=False))
-    counts = Counter(column for column, text in cells if text.strip() in paths)
-    for column, count in counts.most_common(1):
+class _Paths:
+    """The paths of a folder's files, which others may have written without their folders, or with more of these."""
+
+    def __init__(self, paths: Iterable[str]) -> None:
+        self.whole = frozenset(paths)
+        self._by_name: dict[str, list[str]] = defaultdict(list)
+        for path in sorted(self.whole):
+            self._by_name[path.rpartition("/")[2]].append(path)
+
+    def find(self, given: str) -> list[str]:
+        """Return the path that is given, else those that end with it, or that it ends with."""
+        text = given.strip().replace("\\", "/")
+        if text in self.whole:
+            return [text]
+        alike = self._by_name[text.rpartition("/")[2]] if text else []
+        return [path for path in alike if path.endswith(f"/{text}") or text.endswith(f"/{path}")]
+
+
+def _doubt_files(keys: Collection[str], paths: _Paths) -> str | None:
+    """Return which file that a row of a table names is not there, and the one it means; None where none is missing."""
+    missing = [key for key in keys if key.strip() not in paths.whole]
+    if not missing:
+        return None
+    meant = paths.find(missing[0])
+    more = f" (nor {len(missing) - 1} more)" if len(missing) > 1 else ""
+    said = f"no file `{missing[0]}`{more}{guess_near(missing[0], paths.whole)}"
+    if meant:
+        said = f"no file `{missing[0]}`{more}; did you mean {' or '.join(f'`{path}`' for path in meant[:SHOWN])}?"
+    return (
+        f"{said}{'' if said.endswith('?') else '.'} Write in `{FILE_COLUMN}` the path of each file below this folder."
+    )
+
+
+def _hint_at_names(
+    name: str, header: Sequence[str], rows: Sequence[Sequence[str]], paths: _Paths, proposal: Proposal
+) -> Iterator[str]:
+    """Yield what to call the columns of a CSV of which one has the paths of files, or their names."""
+    cells = [(column, text, paths.find(text)) for row in rows for column, text in zip(header, row, strict=False)]
+    counts = Counter(column for column, text, meant in cells if len(meant) == 1)
+    exact = {column for column, text, meant in cells if text.strip() in meant}
+    # A name without folders may be a word that only happens to be one, too.
+    likely = [(column, n) for column, n in counts.most_common() if column in exact or 2 * n > len(rows) > 1]
+    for column, count in likely[:1]:
         also, left_out = _hint_at_others(header, rows, column)
-        named = f"{name} names {count_things(count, 'file')} here in `{column}`; call that column `{FILE_COLUMN}`{also}"
-        yield f"{named}, then add `table: {name}`{left_out} to layout.yaml."
+        others = [(text.strip(), meant[0]) for of, text, meant in cells if of == column and len(meant) == 1]
+        bare = next((pair for pair in others if pair[0] != pair[1]), None)
+        whole = f", with the path of each file, as `{bare[1]}` for `{bare[0]}`" if bare else ""
+        told = f"{name} names {count_things(count, 'file')} here in `{column}`; call that column `{FILE_COLUMN}`{also}"
+        wrong = _try(name, header, rows, {column: FILE_COLUMN})
+        yield f"{told}{whole}, then add `table: {name}`{left_out} to layout.yaml.{wrong}"
         return
-    if (of_conditions := _find_conditions(header, rows, paths - {name})) is not None:
+    if (of_conditions := _find_conditions(header, rows, {*paths.whole} - {name})) is not None:
         also, left_out = _hint_at_others(header, rows, of_conditions)
+        values = frozenset(row[header.index(of_conditions)].strip() for row in rows)
+        is_group = name_runs(copy.deepcopy(proposal), Table(name, runs=values)) is not None
+        called = (
+            "call that column and the group"
+            if is_group
+            else "write `(?P<run>…)` for them in its patterns, call that column"
+        )
+        wrong = _try(name, header, rows, {of_conditions: RUN_COLUMN})
+        anew = " Or rename the columns only, delete layout.yaml, and have it proposed anew, with the table."
+        ending = wrong or (anew if is_group else "")
         yield (
-            f"{name}: values of `{of_conditions}` are parts of these names; call that column and the group "
-            f"`{RUN_COLUMN}`{also}, and add `table: {name}`{left_out} to layout.yaml. Or rename the columns only, "
-            "delete layout.yaml, and have it proposed anew, with the table."
+            f"{name}: values of `{of_conditions}` are parts of these names; {called} "
+            f"`{RUN_COLUMN}`{also}, and add `table: {name}`{left_out} to layout.yaml.{ending}"
         )
 
 
+def _try(name: str, header: Sequence[str], rows: Iterable[Sequence[str]], key: dict[str, str]) -> str:
+    """Return what is still wrong with a CSV with its columns called as advised; an empty text for nothing.
+
+    `key` is what to call the column that says what a row is about.
+    """
+    notes = _list_notes(header, [*rows])
+    (column,) = key
+    renamed = {other: other for other in header} | _list_renamed(header, notes, column) | key
+    try:
+        check_header([renamed[other] for other in header if other not in notes], name)
+        read = [
+            read_row(dict(zip_longest(renamed.values(), row)), notes, {}, f"{name}:{n}")
+            for n, row in enumerate(rows, 2)
+        ]
+        check_keys(enumerate(read, 2), key[column], name)
+    except DeclarationError as error:
+        return f" Then mend {error}."
+    return ""
+
+
 def _hint_at_others(header: Sequence[str], rows: Sequence[Sequence[str]], column: str) -> tuple[str, str]:
-    """Return what else to rename in a CSV, in brackets, and what to say of its other columns, with an `and`."""
+    """Return what else to rename in a CSV, in brackets, and what to add on its other columns, with an `and`."""
     notes = [other for other in _list_notes(header, rows) if other != column]
-    others = [other for other in header if other not in KNOWN.union(notes, [column])]
+    renamed = ", ".join(f"`{other}` `{group}`" for other, group in _list_renamed(header, notes, column).items())
+    left_out = f" and `ignore_columns: [{', '.join(notes)}]`" if notes else ""
+    return f" (and {renamed})" if renamed else "", left_out
+
+
+def _list_renamed(header: Sequence[str], notes: Collection[str], column: str) -> dict[str, str]:
+    """Return the groups of columns of a CSV that are called otherwise."""
+    others = [other for other in header if other not in (*notes, column) and find_group(other)[0] not in KNOWN]
     meant = {other: find_meant(other) or find_one_way(other) for other in others}
-    renamed = ", ".join(f"`{other}` `{group}`" for other, group in meant.items() if group is not None)
-    added = [f"ignore_columns: [{', '.join(notes)}]"] if notes else []
-    added += [f"scale: {{{group}: 2}}" for other in others if (group := find_one_way(other)) is not None]
-    return f" (and {renamed})" if renamed else "", "".join(f" and `{line}`" for line in added)
+    return {other: group for other, group in meant.items() if group is not None}
 
 
 def _find_conditions(header: Sequence[str], rows: Sequence[Sequence[str]], paths: set[str]) -> str | None:
@@ -138,7 +209,12 @@ def _find_conditions(header: Sequence[str], rows: Sequence[Sequence[str]], paths
     texts = "\n".join(paths)
     for place, column in enumerate(header):
         values = [row[place].strip() for row in rows if place < len(row)]
-        if column in KNOWN or len(values) < ROWS_AT_LEAST or len({*values}) < len(values) or not all(values):
+        if (
+            find_group(column)[0] in KNOWN
+            or len(values) < ROWS_AT_LEAST
+            or len({*values}) < len(values)
+            or not all(values)
+        ):
             continue
         if all(re.search(rf"(?<![{_list_alike(value)}]){re.escape(value)}(?![0-9A-Za-z])", texts) for value in values):
             return column
@@ -150,38 +226,6 @@ def _list_alike(value: str) -> str:
     return "0-9." if value[0].isdigit() else "0-9A-Za-z"
 
 
-def name_runs(proposal: Proposal, table: Table) -> Proposal | None:
-    """Return a proposal with the group `run` where its patterns hold runs of a table; None where none does.
-
-    Rows may be about some of the runs only, where these have names of their own. Where rows are about files, whose
-    conditions they tell, a word without a meaning names the run.
-    """
-    if not table.runs:
-        return _name_opaque(proposal, table)
-    named = [_name_run(pattern, table.runs) for pattern in proposal.patterns]
-    return replace(proposal, runs_by=[]) if any(named) else None
-
-
-def _name_opaque(proposal: Proposal, table: Table) -> Proposal:
-    """Return a proposal in which the only word of tests in a table is `run`, where each has its own: 1eef, b99a."""
-    for own in [own for own in proposal.patterns if own.kind == "iperf3" and table.files.issuperset(own.paths)]:
-        columns = [column for column in own.columns if column.group is not None and column.group not in KNOWN]
-        if len(columns) == 1 and len(columns[0].texts) == len(own.paths) and _are_opaque(columns[0].texts):
-            former = str(columns[0].group)
-            for pattern in proposal.patterns:
-                pattern.rename(former, RUN_COLUMN, columns[0].texts)
-            proposal = replace(proposal, runs_by=[])
-    return proposal
-
-
-def _are_opaque(texts: Collection[str]) -> bool:
-    """Tell whether texts are identifiers, in all of which are digits but for those of a hash."""
-    have_digits = [re.search("[0-9]", text) is not None for text in texts]
-    return any(have_digits) and all(
-        has_digit or HEX.fullmatch(text) for text, has_digit in zip(texts, have_digits, strict=True)
-    )
-
-
 def describe_unmatched(table: Table) -> str:
     """Return why a CSV with a row a run is not proposed."""
     shown = ", ".join(sort_naturally(table.runs)[:SHOWN])
@@ -190,47 +234,3 @@ def describe_unmatched(table: Table) -> str:
         f"{table.name} is not proposed as `table`: its runs ({shown}{more}) are not those of the names here; write in "
         f"its column `{RUN_COLUMN}` what a name has for a run, or in a column `{FILE_COLUMN}` the path of each file."
     )
-
-
-def _name_run(pattern: ProposedPattern, runs: frozenset[str]) -> bool:
-    """Call the group of a pattern that holds runs of a table `run`, and tell whether there is one."""
-    for column in pattern.columns:
-        is_own = column.group is not None and (column.group == RUN_COLUMN or column.group not in KNOWN)
-        word = _find_word(column.texts, runs, takes_some=is_own) if column.group is not None else None
-        if column.group is not None and word is not None:
-            for other in pattern.columns:
-                if other.group == RUN_COLUMN and other is not column:
-                    other.expression = other.expression.replace("(?P<run>", "(?:")
-                    other.group = None
-            column.expression = f"{escape(word)}(?P<{RUN_COLUMN}>[^/]+?)"
-            pattern.factors.pop(column.group, None)
-            column.group = RUN_COLUMN
-            _name_repetition(pattern)
-            return True
-    return False
-
-
-def _find_word(texts: set[str], runs: frozenset[str], *, takes_some: bool) -> str | None:
-    """Return the letters before each of these texts without which they are runs, none where they are; else None.
-
-    With `takes_some` it is enough that each run is one of the texts.
-    """
-    words = {text.rstrip("0123456789.") for text in texts}
-    alike = [*words] if len(words) == 1 else []
-    for word in ("", *alike):
-        own = {text.removeprefix(word) for text in texts}
-        if own <= runs or (takes_some and runs <= own):
-            return word
-    return None
-
-
-def _name_repetition(pattern: ProposedPattern) -> None:
-    """Call the one parameter of a pattern that counts `iteration`: the table has the conditions of each run."""
-    columns = [column for column in pattern.columns if column.group is not None and column.group not in KNOWN]
-    if len(columns) != 1 or ITERATION in pattern.groups:
-        return
-    found = [REPEATED.fullmatch(text) for text in columns[0].texts]
-    words = {match[1] if match else None for match in found}
-    if len(words) == 1 and (word := words.pop()) is not None:
-        columns[0].group = ITERATION
-        columns[0].expression = f"{escape(word)}(?P<{ITERATION}>[0-9]+)"

@@ -62,8 +62,9 @@ MEANT: Final = {
     "mtu": "mtu_bytes",
     "limit": "limit_packets_count",
 }
-# Units in which a path or a table may have a group's numbers, by the end of its name: bottleneck_mbps, loss_ratio. A
-# size in kB is not among them, as that is 1000 bytes to one and 1024 to another.
+# Units in which a path or a table may have a group's numbers, by the end of its name: bottleneck_mbps, loss_ratio; and
+# delays in one direction, half of an RTT. A size in kB is not among them, as that is 1000 bytes to one and 1024 to
+# another.
 OTHER_UNITS: Final = {
     f"{group.rpartition('_')[0]}_{unit}": (group, factor)
     for group, units in {
@@ -73,7 +74,7 @@ OTHER_UNITS: Final = {
         "loss_pct": {"ratio": 100.0},
     }.items()
     for unit, factor in units.items()
-}
+} | {f"owd_{unit}": ("rtt_ms", 2 * factor) for unit, factor in {"us": 1e-3, "ms": 1, "s": 1e3}.items()}
 # How units are spelt elsewhere.
 UNITS: Final = {"kbit": "kbps", "mbit": "mbps", "gbit": "gbps", "usec": "us", "msec": "ms", "sec": "s"}
 # loss (%) · RTT [ms]
@@ -102,6 +103,18 @@ def check_group(name: str) -> str | None:
         also = f"there are also {', '.join(others)}, and " if others else ""
         unit = f" Its name says its unit; {also}`scale` converts another one."
     return f"`{name}` is not a group; did you mean `{meant}`?{unit} For a parameter of your own, choose another name"
+
+
+def check_groups(names: Collection[str]) -> str | None:
+    """Return what is wrong with the names of groups, of all in one sentence; None where nothing is."""
+    meant = {name: find_meant(name) for name in names if check_group(name) is not None}
+    if len(meant) < 2:
+        return next(map(check_group, meant), None)
+    wrong, right = (
+        " and ".join(", ".join(f"`{name}`" for name in own).rsplit(", ", 1)) for own in (meant, meant.values())
+    )
+    unit = " Their names say their units; `scale` converts others." if WITH_UNIT.intersection(meant.values()) else ""
+    return f"{wrong} are not groups; did you mean {right}?{unit} For parameters of your own, choose other names"
 
 
 def find_meant(name: str) -> str | None:

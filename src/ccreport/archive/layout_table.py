@@ -3,7 +3,7 @@
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any, Final
 
-from ccreport.archive.layout_groups import OF_FILES, check_group, find_group, format_value, read_value
+from ccreport.archive.layout_groups import OF_FILES, check_groups, find_group, format_value, read_value
 from ccreport.core.declared_files import DeclarationError
 
 FILE_COLUMN: Final = "file"
@@ -15,10 +15,12 @@ def check_header(header: list[str], name: str) -> None:
     if FILE_COLUMN not in header and RUN_COLUMN not in header:
         raise DeclarationError(f"{name}:1: neither `file` nor `run` is a column; one of them says what a row is about")
     if twice := find_repeated([find_group(column)[0] for column in header]):
-        raise DeclarationError(f"{name}:1: the column `{twice}` is there twice")
+        ways = sorted({column for column in header if find_group(column)[0] == twice})
+        several = f", as {' and '.join(f'`{way}`' for way in ways)}; `ignore_columns` leaves one out"
+        raise DeclarationError(f"{name}:1: the column `{twice}` is there twice{several if len(ways) > 1 else ''}")
+    if problem := check_groups([column for column in header if column != FILE_COLUMN]):
+        raise DeclarationError(f"{name}:1: {problem}")
     for column in header:
-        if column != FILE_COLUMN and (problem := check_group(column)):
-            raise DeclarationError(f"{name}:1: {problem}")
         if FILE_COLUMN not in header and column in OF_FILES | {"job", "session"}:
             raise DeclarationError(
                 f"{name}:1: `{column}` is true of a file, and a row is about a run; add a column `file`"

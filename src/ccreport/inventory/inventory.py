@@ -6,6 +6,7 @@ that the ledger (`measure_ledger`) can count all files again at the end.
 
 import hashlib
 import json
+import shlex
 import time
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
@@ -16,7 +17,7 @@ from typing import Any
 from ccreport.archive.harness_layout import UNFINISHED, Folder, find_folder, join_path, walk_files
 from ccreport.archive.layout import NAME as LAYOUT_NAME
 from ccreport.archive.layout import Layout
-from ccreport.archive.manifest import Manifest, write_formatted_manifests
+from ccreport.archive.manifest import Manifest, make_manifest, write_formatted_manifests
 from ccreport.archive.parts import find_raw_folder, name_archive, open_archive
 from ccreport.archive.read_layout import open_layout
 from ccreport.archive.unpack import ArchiveError
@@ -26,12 +27,15 @@ from ccreport.core.text import display_name
 from ccreport.inventory.experiment_listing import FILE_DIGITS, list_folder, reject
 from ccreport.inventory.index import InventoryIndex, Listed
 from ccreport.inventory.joined_samples import find_samples_of_declared
+from ccreport.inventory.kinds import IGNORE_RULES
 from ccreport.inventory.names import FileName, ListedFile, read_declared
 from ccreport.rebuild.batches import MIB, group_experiments, remove_stale, write_batches
 from ccreport.rebuild.fingerprints import digest_code
 
 # What a file costs at least, as a number of its bytes: a million empty ones are work for more than one job.
 LEAST_FILE_BYTES = 4096
+# Of files that nothing says what they are, of what others made of raw ones, and of the layout itself.
+STRANGE_RULES = frozenset(IGNORE_RULES[kind] for kind in ("unknown", "derived", "layout"))
 LEFT_OUT = "this is a link, a device or a pipe, or its name leads out of the archive; it was left out"
 
 
@@ -72,6 +76,9 @@ def list_raw_files(
     known = InventoryIndex(index, digest_code(["ccreport.inventory.inventory"], (), ()), started_ns, layout_hash)
     listed = [list_folder(folder, files, known.open_folder(folder.path)) for folder, files in by_folder.items()]
     known.write()
+    is_declared = any(file.declared is not None for files in by_folder.values() for file in files)
+    if not (opened.left_out or is_declared or _has_raw_files(listed)):
+        raise ArchiveError(_describe_strange(archive, opened.root, by_folder))
     if opened.left_out:
         listed.append(_list_left_out(opened.left_out))
     named = _write_manifests(listed, manifests, round(batch_mib * MIB))
@@ -98,6 +105,23 @@ def group_files(root: Path, layout: Layout | None, wrapping: str = "") -> dict[F
         folder, name = declared.get(path) or joined.get(path) or (None, None)
         by_folder[folder or folder_of(place)].append(ListedFile(path, entry, name))
     return by_folder
+
+
+def _has_raw_files(listed: Iterable[Listed]) -> bool:
+    """Tell whether some file is of a kind that has a name, or a measurement in a form that no step reads."""
+    manifests = (make_manifest(json.loads(experiment.manifest)) for experiment in listed)
+    return any(file.rule not in STRANGE_RULES for manifest in manifests for file in manifest.files)
+
+
+def _describe_strange(archive: list[Path], root: Path, by_folder: Mapping[Folder, Sequence[ListedFile]]) -> str:
+    """Return that no file of an archive is one that is read, and what to type."""
+    paths = sorted(file.path for files in by_folder.values() for file in files if file.path != LAYOUT_NAME)
+    shown = f"{display_name(paths[0])}{', …' if len(paths) > 1 else ''}" if paths else LAYOUT_NAME
+    folder = shlex.quote(str(root)) if archive == [root] else "FOLDER, once it is unpacked,"
+    return (
+        f"{name_archive(archive)}: not one of its files ({shown}) is a result or a log that is read; "
+        f"`python -m ccreport adopt {folder}` says what is missing"
+    )
 
 
 def _list_left_out(members: Iterable[str]) -> Listed:
