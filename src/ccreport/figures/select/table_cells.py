@@ -33,18 +33,15 @@ def find_table_fault(table: str, tables: Mapping[str, Mapping[str, Any]]) -> str
     return None
 
 
-def find_unlike(database: Database, table: str, keys: Sequence[str]) -> pl.DataFrame:
-    """Return the rows of a table, by `keys`, of which one algorithm has runs under conditions that another lacks."""
+def find_conditions(database: Database, table: str, keys: Sequence[str]) -> pl.DataFrame:
+    """Return under which conditions each algorithm ran in each row of a table, by `keys`, as text to compare."""
     named = ", ".join(map(quote_name, keys))
     # The conditions themselves: in the runs of `means` those that are pooled are null.
     query = f"""
-        WITH measured AS (
-            SELECT {named}, algorithm, list_sort(list(DISTINCT stratum)) AS strata
-            FROM {quote_name(f"{table}_runs")}
-            JOIN (SELECT DISTINCT run_id, {STRATUM} AS stratum FROM all_algorithm_runs) USING (run_id)
-            GROUP BY ALL
-        )
-        SELECT {named} FROM measured GROUP BY ALL HAVING count(DISTINCT strata) > 1
+        SELECT {named}, algorithm, list_sort(list(DISTINCT stratum))::VARCHAR AS conditions
+        FROM {quote_name(f"{table}_runs")}
+        JOIN (SELECT DISTINCT run_id, {STRATUM} AS stratum FROM all_algorithm_runs) USING (run_id)
+        GROUP BY ALL
     """  # noqa: S608
     return database.ask(query)
 
