@@ -59,12 +59,16 @@ def guess_target(target, rules, made):
 
 def explain_table(path):
     """Return what to say of the file of a table that its evaluation does not declare, None for any other."""
-    named = re.fullmatch(rf"{re.escape(str(RESULTS))}/([^/]+)/summaries/(\w+)\.\w+", path)
+    named = re.fullmatch(
+        rf"{re.escape(str(RESULTS))}/([^/]+)/summaries/(\w+)\.\w+", path
+    )
     evaluation, table = named.groups() if named else ("", "")
     tables = EVALUATIONS.get(evaluation, {}).get("tables", {})
     if not tables or table in tables:
         return None
-    return f"{EVALUATION_FILES[evaluation]} has no table `{table}`{guess(table, tables)}"
+    return (
+        f"{EVALUATION_FILES[evaluation]} has no table `{table}`{guess(table, tables)}"
+    )
 
 
 def is_rule(target):
