@@ -39,6 +39,10 @@ from ccreport.trace.find_table import DATABASE, find_databases, find_results
 SUFFIXES: Final = {Path(name).suffix for name in FILES}
 # Files of pictures that people ask for, and others.
 OTHER_SUFFIXES: Final = {".eps", ".htm", ".html", ".jpeg", ".jpg", ".pdf"}
+# Keys whose change leaves a title true.
+SAME_TITLE: Final = {"needs", "question", "until_s"}
+# S99
+NUMBERED: Final = re.compile(r"(fig(ure|\.)? *)?S?\d+", re.IGNORECASE)
 # What a figure of a single run does not have.
 ALONE: Final[dict[str, Any]] = {"panels": (), "panels_by": ()}
 
@@ -76,7 +80,14 @@ def plot_figure(
     whole = load_evaluation(file)
     declared = whole["figures"]
     # The report's numbers leave those without data for last.
-    name = find_number(list_exhibits(declared, database.parent / "figures"), figure) or figure
+    exhibits = list_exhibits(declared, database.parent / "figures")
+    name = find_number(exhibits, figure) or figure
+    if name not in declared and NUMBERED.fullmatch(figure):
+        printed = [exhibit.number for exhibit in exhibits if exhibit.number and not exhibit.number.startswith("S")]
+        others = [exhibit.number for exhibit in exhibits if exhibit.number.startswith("S")]
+        numbers = join_names([*printed, *([f"{others[0]} to {others[-1]}"] if others else [])])
+        known = f"numbers are {numbers}" if numbers else "its figures have names only"
+        raise InputError(f"no figure of {file.stem} has the number {figure}; {known}")
     changes = read_changes(change, declared.get(name, {}).get("kind"))
     if "kind" in changes:
         _say_what_is_left_out(declared.get(name, {}), changes)
@@ -95,7 +106,7 @@ def plot_figure(
         if changes:
             raise
         raise blame(file, error) from error
-    if {"where", "run"} & changes.keys() and "title" not in changes and declaration.title:
+    if changes.keys() - SAME_TITLE and "title" not in changes and declaration.title:
         kept = " ".join(declaration.title.split())
         problem = f"the title is still that of the declared figure, “{kept}”; change it too: --change title=…"
         print(f"ccreport: {display_name(problem)}", file=sys.stderr)
