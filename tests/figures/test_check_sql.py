@@ -128,6 +128,23 @@ def test_the_line_is_that_of_the_refused_word(line: int, old: str, new: str, tmp
         check_sql(connection, path)
 
 
+@pytest.mark.parametrize("where", ["distance = 'far'", "labels = 'distance=far'"])
+def test_a_figure_of_means_may_name_the_labels_of_its_rows(where: str, tmp_path: Path) -> None:
+    path = tmp_path / "mine.yaml"
+    means = "  means: {title: M, rows: [distance], columns: [algorithm]}\n  jobs:\n"
+    dots = TABLE_DOTS % ("means", where)
+    path.write_text(LINES.replace("  jobs:\n", means).replace("figures:\n", dots), encoding="utf-8")
+    with open_without_rows(path) as connection:
+        check_sql(connection, path)
+    path.write_text(path.read_text(encoding="utf-8").replace("rows: [distance]", "rows: [host]"), encoding="utf-8")
+    if "labels" not in where:
+        with (
+            pytest.raises(DeclarationError, match='"distance" not found'),
+            open_without_rows(path) as connection,
+        ):
+            check_sql(connection, path)
+
+
 @pytest.mark.parametrize(
     ("label", "view"),
     [

@@ -153,6 +153,9 @@ def test_each_row_of_means_is_a_line_of_its_own(tmp_path: Path, is_unlike: bool)
     with Database(path) as opened:
         figure = build_table_dots(declare(table="means"), opened)
         fewer = build_table_dots(declare(table="means", where="labels = 'side=left'"), opened)
+        # Labels are columns as well.
+        by_name = build_table_dots(declare(table="means", where="side = 'left'"), opened)
+        others = build_table_dots(declare(table="means", where="side IS NULL"), opened)
     assert "Mean goodput of 3 conditions" in figure.caption
     apart = {
         False: "Farthest apart at 0.01 % loss, 1 flow: BBRv2 had 3.00",
@@ -163,6 +166,8 @@ def test_each_row_of_means_is_a_line_of_its_own(tmp_path: Path, is_unlike: bool)
     assert figure.data.select("loss_pct", "flows_count").is_duplicated().sum() == 6
     assert figure.data.select("loss_pct", "flows_count", "algorithm").is_duplicated().sum() == 0
     assert "No loss: BBRv2 9.00, CUBIC 8.00 Gbit/s. 0.01 % loss: BBRv2 9.00, CUBIC 3.00" in fewer.alternative
+    assert by_name.data.equals(fewer.data)
+    assert others.data["rate_mean_bps"].to_list() == [9e9, 7e9]
 
 
 def test_a_mark_without_a_bar_has_its_reason() -> None:

@@ -13,7 +13,7 @@ import duckdb
 from ccreport.core.declarations import SCHEMAS, load_yaml
 from ccreport.core.declared_files import blame, parse_declared, show_path
 from ccreport.core.errors import InputError
-from ccreport.core.evaluation import load_evaluation, resolve_evaluation
+from ccreport.core.evaluation import MEANS, load_evaluation, resolve_evaluation
 from ccreport.core.identifiers import match_runs
 from ccreport.core.schema_problems import find_problem
 from ccreport.core.text import display_name
@@ -29,10 +29,12 @@ from ccreport.figures.select.declaration import (
 )
 from ccreport.figures.select.queries import MissingFigure, UnknownRunError
 from ccreport.figures.select.recording_database import Database
+from ccreport.figures.select.table_cells import select_cells
 from ccreport.figures.wording.runs import join_names
 from ccreport.figures.write import FILES, draw_declaration
 from ccreport.summarise.database import quote_text
 from ccreport.summarise.open_results import open_results
+from ccreport.summarise.table_sources import list_own_labels
 from ccreport.trace.absent_values import describe_absent_values
 from ccreport.trace.find_table import DATABASE, find_databases, find_results
 
@@ -101,7 +103,7 @@ def plot_figure(
             try:
                 draw_declaration(declaration, opened, folder)
             except MissingFigure as missing:
-                raise _explain(declaration, missing, connection) from missing
+                raise _explain(declaration, missing, connection, whole) from missing
     except FigureError as error:
         if changes:
             raise
@@ -188,10 +190,16 @@ def read_changes(given: Sequence[str], kind: str | None = None) -> dict[str, Any
 
 
 def _explain(
-    declaration: FigureDeclaration, missing: MissingFigure, connection: duckdb.DuckDBPyConnection
+    declaration: FigureDeclaration,
+    missing: MissingFigure,
+    connection: duckdb.DuckDBPyConnection,
+    evaluation: Mapping[str, Any],
 ) -> FigureError:
     """Return why a figure is not drawn, with a line for each value that its conditions ask for and no row has."""
     view = choose_view(declaration.kind, declaration.table)
+    if view == MEANS:
+        labels = list_own_labels(evaluation["tables"].get(MEANS, {}), evaluation["labels"])
+        view = f"({select_cells(MEANS, labels)})"
     conditions = [declaration.where, *(panel["where"] for panel in declaration.panels)]
     # A condition ends before the line does: it may close with a comment.
     queries = [f"FROM {view} WHERE (\n{condition}\n)" for condition in conditions]

@@ -19,10 +19,16 @@ from ccreport.figures.kit.value_axis import fit_value_axis
 from ccreport.figures.select.declaration import FigureDeclaration, FigureError, refuse_where
 from ccreport.figures.select.queries import MissingFigure, describe_absence
 from ccreport.figures.select.recording_database import Database
-from ccreport.figures.select.table_cells import RATE_COLUMNS, RETRANSMIT_COLUMNS, choose_keys, find_conditions
+from ccreport.figures.select.table_cells import (
+    RATE_COLUMNS,
+    RETRANSMIT_COLUMNS,
+    choose_keys,
+    find_conditions,
+    list_cell_labels,
+    select_cells,
+)
 from ccreport.figures.wording.conditions import INTERVAL, describe_value, fold_sentences, write_sentences
 from ccreport.figures.wording.runs import RATE_UNITS, choose_rate_unit, format_significant
-from ccreport.summarise.database import quote_name
 from ccreport.summarise.grids.pooled_settings import RUNS_AT_LEAST
 from ccreport.summarise.refused_sql import describe_refusal
 
@@ -103,7 +109,8 @@ def _style_algorithms(cells: pl.DataFrame, database: Database) -> dict[str, them
 
 def _read_cells(declaration: FigureDeclaration, database: Database) -> pl.DataFrame:
     try:
-        cells = database.ask(f"FROM {quote_name(declaration.table)} WHERE (\n{declaration.where}\n)")
+        selected = select_cells(declaration.table, list_cell_labels(database, declaration.table))
+        cells = database.ask(f"FROM ({selected}) WHERE (\n{declaration.where}\n)")
     except duckdb.CatalogException as error:
         raise FigureError(
             f"figure {declaration.name!r}: the evaluation lacks its `table`: {describe_refusal(error)}"
