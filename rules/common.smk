@@ -29,13 +29,14 @@ ask_fingerprint = cache(fingerprint)
 REPORT_SOURCES = sorted(
     path.name for path in Path("reports").iterdir() if path.is_file()
 )
-# What the report shows of the configuration: all but where the results lie, and how files come and go.
+# What the report shows of the configuration: all but where the results lie, how files come and go, and what fails.
 UNSHOWN = {
     "connections_count",
     "offline",
     "pathvars",
     "release",
     "store_results",
+    "strict",
     "verify",
 }
 # What a page says of the release that it is cited as.

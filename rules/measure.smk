@@ -66,7 +66,6 @@ rule measure_ledger:
         code=digest_sources("measure_ledger", "raw_files", "rejects"),
         tables=RESULTS / "tables",
         rejected=RESULTS / "rejects",
-        strict="--strict" if config["strict"] else "--no-strict",
     shell:
         """
         python -m ccreport measure_ledger \
@@ -76,7 +75,33 @@ rule measure_ledger:
             --rejected {params.rejected:q} \
             --raw-files {output.raw_files:q} \
             --rejects {output.rejects:q} \
-            {params.strict} \
+            &>{log:q}
+        """
+
+
+# What a strict build needs beside what it makes: nothing that is made depends on it.
+ACCEPTED = ["<results>/accepted.txt"] if config["strict"] else []
+
+
+rule list_rejects:
+    """Fail if any raw file, or part of one, was rejected: what `strict` asks for."""
+    input:
+        rejects="<results>/tables/rejects/archive.parquet",
+    output:
+        listed="<results>/accepted.txt",
+    log:
+        "<logs>/list_rejects.txt",
+    # Before what would be made in vain.
+    priority: 3
+    conda:
+        "../environment.yml"
+    params:
+        code=digest_sources("list_rejects"),
+    shell:
+        """
+        python -m ccreport list_rejects \
+            --rejects {input.rejects:q} \
+            --listed {output.listed:q} \
             &>{log:q}
         """
 

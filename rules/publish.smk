@@ -45,6 +45,7 @@ def is_of_known_authors():
 rule publish:
     """Write the release: data, tables, figures, report, code, and what describes, dates and sums them up; the terminal shows its SHA-256."""
     input:
+        ACCEPTED,
         check_release,
         "<results>/tables/raw_files/archive.parquet",
         "<results>/tables/rejects/archive.parquet",

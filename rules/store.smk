@@ -13,6 +13,7 @@ localrules:
 rule store_results:
     """Copy what is new or changed of the tables to the place that the config names; the terminal shows how far it is."""
     input:
+        ACCEPTED,
         database=RESULTS / MAIN / "archive.duckdb",
         tables=list_table_files(MAIN),
     output:

@@ -6,6 +6,7 @@ rules are known.
 import difflib
 import textwrap
 
+from ccreport.core.schema_problems import guess
 from ccreport.workflow_fixes.typed_settings import explain_target
 
 # What people ask for; the other rules make parts of it.
@@ -23,12 +24,18 @@ def list_targets(only_targets=False):
     print("\nRules that these call:", *textwrap.wrap(", ".join(parts), 100), sep="\n  ")
 
 
-def guess_target(target, made):
-    """Return what to put behind an unknown target: the target or file that is meant, by its name or all of its path."""
-    plain = [re.sub(r"\{(\w+)[^{}]*\}", r"{\1}", path) for path in made]
+def list_made(file):
+    """List the paths that an output of a rule can have, as far as its wildcards are known: not all have all files."""
+    plain = re.sub(r"\{(\w+)[^{}]*\}", r"{\1}", str(file))
     values = {"document": ["report", "supplement"], "site": "report"}
-    files = collect(plain, evaluation=EVALUATIONS, **values, allow_missing=True)
-    paths = {path: path for path in files if "{" not in path}
+    paths = collect(plain, evaluation=EVALUATIONS, **values, allow_missing=True)
+    return [path for path in paths if "{" not in path and file.match(path)]
+
+
+def guess_target(target, rules, made):
+    """Return what to put behind an unknown target: the target or file that is meant, by its name or all of its path."""
+    paths = {name: name for name in rules}
+    paths |= {path: path for file in made for path in list_made(file)}
     for name, declared in EVALUATIONS.items():
         figures = str(RESULTS / name / "figures")
         tables = map(workflow.pathvars.apply, list_table_files(name))
@@ -50,6 +57,20 @@ def guess_target(target, made):
     return f"; did you mean `{meant.get(near[0]) or begun[near[0]]}`?" if near else ""
 
 
+def explain_table(path):
+    """Return what to say of the file of a table that its evaluation does not declare, None for any other."""
+    named = re.fullmatch(
+        rf"{re.escape(str(RESULTS))}/([^/]+)/summaries/(\w+)\.\w+", path
+    )
+    evaluation, table = named.groups() if named else ("", "")
+    tables = EVALUATIONS.get(evaluation, {}).get("tables", {})
+    if not tables or table in tables:
+        return None
+    return (
+        f"{EVALUATION_FILES[evaluation]} has no table `{table}`{guess(table, tables)}"
+    )
+
+
 def is_rule(target):
     """Tell whether a target is the name of a rule; end where it is not a file that one makes either."""
     own = {each.name: each for each in workflow.rules}
@@ -65,7 +86,9 @@ def is_rule(target):
     if not matches:
         if setting := explain_target(target, config):
             stop(setting)
-        near = guess_target(target, [*own, *map(str, made)])
+        if unknown := explain_table(path):
+            stop(f"no target `{target}`; {unknown}")
+        near = guess_target(target, own, made)
         stop(f"no target `{target}`{near or ';'} `snakemake --list` shows the others")
     known = RESULTS / "batches.txt"
     batches = read_batches(known) if known.exists() else {}

@@ -50,6 +50,7 @@ FOR_RULES: Final = {
     "measure_batch": "ccreport.measure.batch",
     "measure_suspects": "ccreport.measure.suspects.measure",
     "measure_ledger": "ccreport.measure.ledger",
+    "list_rejects": "ccreport.measure.ledger",
     "list_views": "ccreport.summarise.database",
     "summarise_tables": "ccreport.summarise.summarise",
     "store_results": "ccreport.publish.store",
@@ -83,10 +84,7 @@ EXAMPLES: Final = {
     "compare_kernels": "compare_kernels tcp_cubic.hystart=1 tcp_cubic.hystart=0 --campaign campaigns/hystart.yaml",
     "plot_figure": "plot_figure --evaluation esnet-dtn --figure figure_4 --output figure_4",
 }
-GROUPS: Final = {
-    "commands for people": FOR_PEOPLE,
-    "called by the rules of a build": FOR_RULES,
-}
+GROUPS: Final = {"commands for people": FOR_PEOPLE, "called by the rules of a build": FOR_RULES}
 PROGRAM: Final = "python -m ccreport"
 DESCRIPTION: Final = "What a build made, explained, queried and checked; and the commands that builds consist of."
 SENTENCE_END: Final = re.compile(r"(?<=[.;])\s+(?=[`A-Z])")

@@ -596,6 +596,21 @@ def test_no_check_of_a_shipped_evaluation_is_refused(path: Path) -> None:
     try_claims(path)
 
 
+@pytest.mark.parametrize(
+    ("sql", "columns"),
+    [("SELECT avg(rate_bps) AS val", "val"), ("SELECT {'value': avg(rate_bps), 'runs': count(*)}", "value, runs")],
+)
+def test_the_columns_of_a_check_are_tried_before_there_is_an_archive(sql: str, columns: str, tmp_path: Path) -> None:
+    declared = load_yaml(ROOT / "evaluations/generic.yaml")
+    check = {"name": "rate", "at_least": 1, "sql": f"{sql} FROM measured"}
+    declared["claims"] = {"c": {"text": "T", "source": "S", "checks": [check]}}
+    path = tmp_path / "e.yaml"
+    write_yaml(path, declared)
+    said = rf"e\.yaml:\d+: claims\.c, check `rate`: its columns are {columns}; they must be value, n and"
+    with pytest.raises(DeclarationError, match=said):
+        try_claims(path)
+
+
 def test_the_query_of_a_check_is_tried_before_there_is_an_archive(tmp_path: Path) -> None:
     text = (ROOT / "evaluations/esnet-dtn.yaml").read_text()
     path = tmp_path / "mine.yaml"

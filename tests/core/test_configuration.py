@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import yaml
 
 from ccreport.core.algorithms import list_doubtful
 from ccreport.core.configuration import (
@@ -325,6 +326,13 @@ def test_a_key_that_is_there_is_not_the_one_that_is_meant() -> None:
     schema = {"additionalProperties": False, "properties": {"tables": {}, "labels": {}}}
     problem = find_problem({"tables": {}, "lables": {}}, schema)
     assert str(problem) == "`lables` is not a key; did you mean `labels`?"
+
+
+def test_a_condition_that_a_comma_ended_is_put_in_quotes() -> None:
+    schema = {"additionalProperties": False, "properties": {"when": {}, "value": {}}}
+    case = yaml.safe_load("{value: shallow, when: buffer_bytes < coalesce(bottleneck_bps, 1e10) / 8}")
+    said = "`1e10) / 8` is not a key; put the condition in quotes, as between braces a comma ends it"
+    assert str(find_problem(case, schema)) == said
 
 
 def test_what_is_missing_is_named() -> None:

@@ -35,7 +35,7 @@ def test_no_shipped_evaluation_is_refused(path: Path) -> None:
             "figure 'throughput_alone': .* `panels_by`: .*; did you mean `host`",
         ),
         ("labels: {}", LABEL % ("rtt_mss > 3", "\"'near'\""), "labels.far.cases.0.when: .*; did you mean `rtt_ms`"),
-        ("labels: {}", LABEL % ("rtt_ms <<< 30", "\"'near'\""), "labels: .*<<<"),
+        ("labels: {}", LABEL % ("rtt_ms <<< 30", "\"'near'\""), r"labels\.far\.cases\.0\.when: .*<<<"),
         ("labels: {}", LABEL % ("rtt_ms > 3", "near"), 'labels.far.otherwise: .* "near" not found'),
         (
             "labels: {}",
@@ -126,3 +126,67 @@ def test_the_line_is_that_of_the_refused_word(line: int, old: str, new: str, tmp
     path.write_text(LINES.replace(old, new), encoding="utf-8")
     with pytest.raises(DeclarationError, match=f"^{path}:{line}: "), open_without_rows(path) as connection:
         check_sql(connection, path)
+
+
+@pytest.mark.parametrize("where", ["distance = 'far'", "labels = 'distance=far'"])
+def test_a_figure_of_means_may_name_the_labels_of_its_rows(where: str, tmp_path: Path) -> None:
+    path = tmp_path / "mine.yaml"
+    means = "  means: {title: M, rows: [distance], columns: [algorithm]}\n  jobs:\n"
+    dots = TABLE_DOTS % ("means", where)
+    path.write_text(LINES.replace("  jobs:\n", means).replace("figures:\n", dots), encoding="utf-8")
+    with open_without_rows(path) as connection:
+        check_sql(connection, path)
+    path.write_text(path.read_text(encoding="utf-8").replace("rows: [distance]", "rows: [host]"), encoding="utf-8")
+    if "labels" not in where:
+        with (
+            pytest.raises(DeclarationError, match='"distance" not found'),
+            open_without_rows(path) as connection,
+        ):
+            check_sql(connection, path)
+
+
+@pytest.mark.parametrize(
+    ("label", "view"),
+    [
+        ("rtt_ms", "runs"),
+        ("Host", "runs"),
+        ("cc", "flows"),
+        ("sharing", "labelled_runs"),
+        ("rate", "measured"),
+        ("value", "comparisons_runs"),
+    ],
+)
+def test_a_label_cannot_have_the_name_of_a_column(label: str, view: str, tmp_path: Path) -> None:
+    path = tmp_path / "mine.yaml"
+    labels = LABEL.replace("far:", f"{label}:", 1) % ("rtt_ms > 3", "\"'near'\"")
+    path.write_text(GENERIC.read_text(encoding="utf-8").replace("labels: {}", labels), encoding="utf-8")
+    line = path.read_text(encoding="utf-8").splitlines().index(f"  {label}:") + 1
+    said = f"^{path}:{line}: labels: `{label}` has the name of a column of {view}; choose another$"
+    with pytest.raises(DeclarationError, match=said), open_without_rows(path):
+        pass
+
+
+@pytest.mark.parametrize("label", ["purpose", "path_class", "loss_pattern", "test_group"])
+def test_a_label_may_take_the_place_of_one_that_every_evaluation_has(label: str, tmp_path: Path) -> None:
+    path = tmp_path / "mine.yaml"
+    labels = LABEL.replace("far:", f"{label}:", 1) % ("rtt_ms > 3", "\"'near'\"")
+    path.write_text(GENERIC.read_text(encoding="utf-8").replace("labels: {}", labels), encoding="utf-8")
+    with open_without_rows(path) as connection:
+        assert connection.execute("SELECT count(*) FROM labelled_runs").fetchone() == (0,)
+
+
+@pytest.mark.parametrize(
+    ("table", "needed"),
+    [
+        ("coefficients", "the label `test_group`; declare it"),
+        ("cpu", "the label `path_class`; declare it"),
+        ("retransmits", "the labels `sender_speed`, `test_group`; declare them"),
+    ],
+)
+def test_a_table_whose_query_needs_labels_names_them(table: str, needed: str, tmp_path: Path) -> None:
+    path = tmp_path / "mine.yaml"
+    path.write_text(LINES.replace("  jobs:\n", f"  {table}: {{title: T}}\n  jobs:\n"), encoding="utf-8")
+    line = path.read_text(encoding="utf-8").splitlines().index(f"  {table}: {{title: T}}") + 1
+    said = f"^{path}:{line}: tables.{table} needs {needed} in `labels`, or delete the table$"
+    with pytest.raises(DeclarationError, match=said), open_without_rows(path):
+        pass

@@ -95,10 +95,26 @@ def test_versions_that_a_table_pools_go_by_its_name(database: Path) -> None:
 
 def test_a_caption_says_where_two_algorithms_are_farthest_apart() -> None:
     rows = [(0, "BBR", 9.0), (0, "CUBIC", 3.0), (1, "BBR", 1.0), (1, "CUBIC", 4.0), (2, "BBR", 8.0), (2, "CUBIC", 0.0)]
-    cells = pl.DataFrame(rows, schema=["row", "algorithm", "mean"], orient="row")
+    cells = pl.DataFrame(rows, schema=["row", "algorithm", "mean"], orient="row").with_columns(
+        conditions=pl.lit("same")
+    )
     said = _describe_largest_gap(cells, {0: "no loss", 1: "loss", 2: "fast"}, MEASURE)
     assert said == ["Farthest apart at loss: CUBIC had 4.00 times the retransmitted segments of BBR"]
     assert _describe_largest_gap(cells.filter(row=2), {2: "fast"}, MEASURE) == []
+
+
+def test_a_caption_compares_the_algorithms_of_a_row_that_ran_under_the_same_conditions() -> None:
+    # A third algorithm, measured elsewhere, is 20 times apart, but takes nothing from the other two.
+    rows = [(0, "BBR", 8.0, "a"), (0, "CUBIC", 2.0, "a"), (0, "BBRv1", 0.4, "b"), (1, "BBR", 3.0, "a")]
+    cells = pl.DataFrame(
+        [*rows, (1, "CUBIC", 2.0, "a")], schema=["row", "algorithm", "mean", "conditions"], orient="row"
+    )
+    said = "arthest apart at loss: BBR had 4.00 times the retransmitted segments of CUBIC"
+    names = {0: "loss", 1: "no loss"}
+    only = [f"Of algorithms that ran under the same conditions, f{said}"]
+    assert _describe_largest_gap(cells, names, MEASURE) == only
+    assert _describe_largest_gap(cells.filter(pl.col("algorithm") != "BBRv1"), names, MEASURE) == [f"F{said}"]
+    assert _describe_largest_gap(cells.filter(pl.col("algorithm") != "BBR"), names, MEASURE) == []
 
 
 def test_a_table_that_is_missing_or_empty_says_so(database: Path) -> None:
@@ -137,13 +153,21 @@ def test_each_row_of_means_is_a_line_of_its_own(tmp_path: Path, is_unlike: bool)
     with Database(path) as opened:
         figure = build_table_dots(declare(table="means"), opened)
         fewer = build_table_dots(declare(table="means", where="labels = 'side=left'"), opened)
+        # Labels are columns as well.
+        by_name = build_table_dots(declare(table="means", where="side = 'left'"), opened)
+        others = build_table_dots(declare(table="means", where="side IS NULL"), opened)
     assert "Mean goodput of 3 conditions" in figure.caption
-    apart = {False: "0.01 % loss, 1 flow: BBRv2 had 3.00", True: "0.01 % loss, 16 flows: BBRv2 had 1.29"}[is_unlike]
-    assert f"Farthest apart at {apart} times the mean goodput of CUBIC" in figure.caption.replace("labels ", "")
+    apart = {
+        False: "Farthest apart at 0.01 % loss, 1 flow: BBRv2 had 3.00",
+        True: "conditions, farthest apart at 0.01 % loss, 16 flows: BBRv2 had 1.29",
+    }[is_unlike]
+    assert f"{apart} times the mean goodput of CUBIC" in figure.caption.replace("labels ", "")
     assert "16 flows: BBRv2 9.00, CUBIC 7.00 Gbit/s" in figure.alternative
     assert figure.data.select("loss_pct", "flows_count").is_duplicated().sum() == 6
     assert figure.data.select("loss_pct", "flows_count", "algorithm").is_duplicated().sum() == 0
     assert "No loss: BBRv2 9.00, CUBIC 8.00 Gbit/s. 0.01 % loss: BBRv2 9.00, CUBIC 3.00" in fewer.alternative
+    assert by_name.data.equals(fewer.data)
+    assert others.data["rate_mean_bps"].to_list() == [9e9, 7e9]
 
 
 def test_a_mark_without_a_bar_has_its_reason() -> None:

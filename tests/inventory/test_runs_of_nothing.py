@@ -54,7 +54,7 @@ def ingest(tmp_path: Path, files: dict[str, str]) -> dict[str, pl.DataFrame]:
     ingest_batch(experiment, manifest, root, tables, rejected, [], ".*", "$request_time $bytes_sent")
     (tmp_path / "ids.txt").write_text(experiment)
     out = tmp_path / "raw_files.parquet", tmp_path / "rejects.parquet"
-    measure_ledger(tmp_path / "ids.txt", tmp_path / "w/manifests", tables, rejected, *out, strict=False)
+    measure_ledger(tmp_path / "ids.txt", tmp_path / "w/manifests", tables, rejected, *out)
     prefix = f"{experiment}."
     found = {
         "samples": read_table("samples", [tables / "samples" / f"{experiment}.parquet"]),

@@ -120,6 +120,14 @@ def test_a_text_that_no_run_has_is_told_with_what_there_is(tmp_path: Path) -> No
             ":22: figures.one.where: no run has mode = 'single'; there ",
         ),
         (
+            TEXT.replace("sharing = 'alone'", "mode <> 'boht'"),
+            ":34: claims.one.checks.0.sql: no run has mode = 'boht'; ",
+        ),
+        (
+            TEXT.replace("mode = 'both'", "host = 'nowhere'"),
+            ":16: tables.jobs.where: no run has host = 'nowhere'; there are 10.0.0.2",
+        ),
+        (
             TEXT.replace("WHERE 'far'", "WHERE host = '10.0.0.22' AND 'far'"),
             ":34: claims.one.checks.0.sql: no run has host",
         ),
@@ -131,6 +139,9 @@ def test_a_text_that_no_run_has_is_told_with_what_there_is(tmp_path: Path) -> No
         path.write_text(text, encoding="utf-8")
         (problem,) = map(str, list_unmet(build_database(tmp_path, runs, path), path))
         assert problem.startswith(f"{path}{said}")
+    # Another part of it is met.
+    path.write_text(TEXT.replace("mode = 'both'", "host <> 'nowhere'"), encoding="utf-8")
+    assert list(list_unmet(build_database(tmp_path, runs, path), path)) == []
     path.write_text(TEXT, encoding="utf-8")
     assert list(list_unmet(build_database(tmp_path, runs, path), path)) == []
 

@@ -139,9 +139,10 @@ def test_questions_name_what_is_told_apart_alone(tmp_path: Path) -> None:
     declared = load_yaml(GENERIC) | {"figures": {}, "front_figures": []}
     comparisons = declared["tables"]["comparisons"]
     questions = []
-    for rows in (["path_rtt"], ["path_rtt", "beside"]):
+    declared["labels"] = {"far_away": {"cases": [{"value": "yes, it is", "when": "rtt_ms > 40"}]}}
+    for rows in (["path_rtt"], ["path_rtt", "beside"], ["far_away"]):
         declared["tables"] = {"means": {"title": "Means", "rows": [*rows, "algorithm"]}, "comparisons": comparisons}
-        folder = tmp_path / str(len(rows))
+        folder = tmp_path / "-".join(rows)
         folder.mkdir()
         path = folder / "own.yaml"
         write_yaml(path, declared)
@@ -149,7 +150,8 @@ def test_questions_name_what_is_told_apart_alone(tmp_path: Path) -> None:
         questions.append(table["question"].unique().sort().to_list())
     assert questions == [
         ["RTT 20 ms", "RTT 50–100 ms"],
-        ["RTT 20 ms, alone", "RTT 50–100 ms, both bbr and cubic"],
+        ["RTT 20 ms, alone", "RTT 50–100 ms, both BBR and CUBIC"],
+        ["far away unknown", "far away yes, it is"],
     ]
 
 

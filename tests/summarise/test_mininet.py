@@ -359,7 +359,7 @@ def test_the_example_of_the_docs_has_20_lines_and_works(tmp_path: Path) -> None:
     rates = table.filter(measure="goodput_bps")
     paths = [("30", "1"), ("500", "1"), ("500", "2")]
     assert rates["question"].to_list() == [
-        f"10.0.0.2, RTT {rtt} ms, 0 % loss, buffer {size} kB, 2 flows, both cubic and reno" for rtt, size in paths
+        f"10.0.0.2, RTT {rtt} ms, 0 % loss, buffer {size} kB, 2 flows, both Reno and CUBIC" for rtt, size in paths
     ]
     # Over 500 ms with 1 kB: Reno 1 and 2, CUBIC 10 and 11 Mbit/s; both differences are -9, of two runs.
     row = rates.row(1, named=True)

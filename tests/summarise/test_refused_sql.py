@@ -133,6 +133,27 @@ def test_text_that_lost_its_quotes_to_yaml_is_shown_with_more(otherwise: str, sa
     assert said in str(refused.value)
 
 
+def test_a_label_that_only_values_of_rows_break_is_named(tmp_path: Path) -> None:
+    # The database takes the query, and ends the transaction when a row has no such number.
+    cases = [{"value": "far", "when": "host::INTEGER > 50"}]
+    labels = load_yaml(EVALUATION)["labels"] | {"distance": {"cases": cases, "otherwise": "'near'"}}
+    path = write_changed(tmp_path, {"labels": labels})
+    with pytest.raises(DeclarationError) as refused:
+        build_database(tmp_path, RUNS, path)
+    line = line_of(path, "host::INTEGER")
+    assert str(refused.value).startswith(
+        f"{path}:{line}: labels.distance.cases.0.when: the database refuses it: Could not"
+    )
+
+
+def test_a_condition_of_a_table_may_name_the_algorithm_where_another_is_refused(tmp_path: Path) -> None:
+    tables = load_yaml(EVALUATION)["tables"]
+    tables = {"means": {"title": "M", "where": "algorithm = 'BBR'"}, "cpu": tables["cpu"] | {"where": "rtt_m > 5"}}
+    path = write_changed(tmp_path, {"tables": tables})
+    with pytest.raises(DeclarationError, match=r"tables.cpu.where: the database refuses it: .* did you mean `rtt_ms`"):
+        build_database(tmp_path, RUNS, path)
+
+
 @pytest.mark.parametrize("when", ["sum(flows_count) > 3", "count(*) > 1 AND rtt_ms > 50"])
 def test_an_aggregate_in_a_label_is_named_by_its_line(when: str, tmp_path: Path) -> None:
     cases = [{"value": "near", "when": "rtt_ms < 20"}, {"value": "far", "when": when}]

@@ -49,7 +49,7 @@ def build(made: Made, work: Path) -> Built:
         ingest_batch(batch, listed, made.folder, tables, rejected, **settings)
         measure_batch(batch, listed, tables, include_interrupted=False, include_cpu_bound=False)
     ledger = [tables / name / "archive.parquet" for name in ("raw_files", "rejects")]
-    measure_ledger(work / "batches.txt", manifests, tables, rejected, *ledger, strict=False)
+    measure_ledger(work / "batches.txt", manifests, tables, rejected, *ledger)
     names = ("tests", "streams", "samples", "flows", "runs")
     frames = {name: read_table(name, table_files(tables, name, batches)) for name in names}
     frames |= {path.parent.name: read_table(path.parent.name, [path]) for path in ledger}

@@ -173,6 +173,7 @@ def test_a_place_where_no_folder_can_be_is_one_line(
         (["run=bbr/2"], True),
         (["where=mode = 'bbr'"], True),
         (["run=bbr/2", "title=Two"], False),
+        (["rate=throughput"], True),
         (["until_s=1"], False),
     ],
 )
@@ -183,6 +184,15 @@ def test_a_title_that_is_of_other_runs_is_told(
     plot_figure("f", evaluation, tmp_path / "drawn", database, changes)
     told = "the title is still that of the declared figure, “All of them”; change it too: --change title=…"
     assert capsys.readouterr().err == (f"ccreport: {told}\n" if is_told else "")
+
+
+def test_a_number_that_no_figure_has_names_those_that_there_are(database: Path, tmp_path: Path) -> None:
+    for evaluation, known in (
+        (declare(tmp_path), "evaluation has the number S99; its figures have names only"),
+        (Path("esnet-dtn"), r"esnet-dtn has the number S99; numbers are 2, .* and S1 to S\d+$"),
+    ):
+        with pytest.raises(InputError, match=f"^no figure of {known}"):
+            plot_figure("S99", evaluation, tmp_path / "drawn", database)
 
 
 def test_a_time_beyond_the_test_cuts_nothing_off(database: Path, tmp_path: Path) -> None:

@@ -124,7 +124,7 @@ def test_a_rule_that_reads_the_evaluation_reruns_when_its_part_changes() -> None
 def test_every_interpolated_path_of_a_rule_is_quoted() -> None:
     for name, text in RULES.items():
         for field in re.findall(r"\{((?:input|output|log|params|wildcards)[^}]*)\}", text):
-            switches = {"params.interrupted", "params.cpu_bound", "params.suspect", "params.strict"}
+            switches = {"params.interrupted", "params.cpu_bound", "params.suspect"}
             assert field.endswith(":q") or field in switches, (name, field)
 
 

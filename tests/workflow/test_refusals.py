@@ -128,6 +128,11 @@ def test_a_name_in_an_evaluation_that_stands_for_nothing_is_refused(
     [
         ("reprot", "no target `reprot`; did you mean `report`? `snakemake --list` shows the others"),
         ("results/esnet-dtn/summaries/jobs.cvs", "no target `.*jobs.cvs`; did you mean `.*jobs.csv`?"),
+        # Another evaluation that comes with the pipeline has such a table.
+        (
+            "results/esnet-dtn/summaries/servers.tex",
+            "no target `.*`; .*esnet-dtn.yaml has no table `servers`; there are ",
+        ),
         ("reprot.pdf", "no target `reprot.pdf`; did you mean `results/esnet-dtn/report.pdf`?"),
         ("table_2", "no target `table_2`; did you mean `results/esnet-dtn/summaries/table_2_testbed."),
         ("figures", "no target `figures`; did you mean `results/esnet-dtn/figures`?"),

@@ -112,6 +112,16 @@ def test_strict_turns_rejects_into_a_failure_that_names_the_files(tmp_path: Path
         assert name in done.output
 
 
+def test_strict_is_asked_of_a_finished_build_by_one_job(tmp_path: Path) -> None:
+    archive = write_archive(tmp_path / "raw", BROKEN)
+    assert build("tables", archive, tmp_path).returncode == 0
+    done = build("tables", archive, tmp_path, strict=True)
+    assert done.returncode != 0
+    assert "src-cmd:h:4: empty" in done.output
+    started = re.findall(r"^(?:local)?rule (\w+):", done.output, re.MULTILINE)
+    assert started == ["list_rejects"], done.output
+
+
 def test_names_from_the_archive_run_nothing_and_reach_no_page_unescaped(tmp_path: Path) -> None:
     host = 'h"><script>alert(1)'
     jobs = [

@@ -20,7 +20,7 @@ from ccreport.compare.intervals import Measured, count_runs, find_extreme, is_wi
 from ccreport.core.configuration import check_explained
 from ccreport.core.csv_files import write_csv
 from ccreport.core.declarations import read_query
-from ccreport.core.declared_files import blame, load_declared
+from ccreport.core.declared_files import DeclarationError, blame, load_declared
 from ccreport.core.evaluation import load_evaluation
 from ccreport.core.tables import conform, write_table
 from ccreport.summarise.compute_table import compute_table
@@ -71,19 +71,24 @@ def judge_claims(
 
 
 def check_claims(connection: duckdb.DuckDBPyConnection, evaluation: Path) -> None:
-    """Raise DeclarationError for the first check of a claim whose query the database refuses.
+    """Raise DeclarationError for the first check of a claim whose query the database refuses, or has other columns.
 
     `connection` is what `open_without_rows` opens.
     """
     _prepare(connection, Path(), {})
     for claim, facts in load_evaluation(evaluation)["claims"].items():
         for number, check in enumerate(facts["checks"]):
+            place = ("claims", claim, "checks", number, "sql")
+            said = f"claims.{claim}, check `{check['name']}`"
             try:
-                connection.sql(check["sql"])
+                found = connection.sql(check["sql"])
             except duckdb.Error as error:
-                place = ("claims", claim, "checks", number, "sql")
-                said = f"claims.{claim}, check `{check['name']}`"
                 raise blame(evaluation, refuse_sql(error, place, said)) from error
+            columns, kinds = found.columns, found.types
+            if len(columns) == 1 and kinds[0].id == "struct":
+                columns = [name for name, _ in kinds[0].children]
+            if wrong := _describe_columns(columns):
+                raise blame(evaluation, DeclarationError(f"{said}: {wrong}", place))
 
 
 def date_bounds(declared: Mapping[str, Any], claim: str, first_run: datetime | None) -> dict[str, Any]:
@@ -247,10 +252,8 @@ def _measure(connection: duckdb.DuckDBPyConnection, name: str, sql: str, extreme
 def _read_row(name: str, columns: list[str], values: tuple[Any, ...]) -> Measured:
     if len(columns) == 1 and isinstance(values[0], dict):
         columns, values = [*values[0]], tuple(values[0].values())
-    if not {"value", "n"} <= set(columns) <= RESULT or len(columns) != len(set(columns)):
-        raise QueryError(
-            f"{name}: its columns are {', '.join(columns)}; they must be value, n and perhaps low, high, df"
-        )
+    if wrong := _describe_columns(columns):
+        raise QueryError(f"{name}: {wrong}")
     row = dict(zip(columns, values, strict=True))
     value, low, high, df = (
         _number(row.get(column), f"{name}: its {column}") for column in ("value", "low", "high", "df")
@@ -259,6 +262,14 @@ def _read_row(name: str, columns: list[str], values: tuple[Any, ...]) -> Measure
     if runs is None or runs < 0 or runs != int(runs):
         raise QueryError(f"{name}: its n is {row['n']}, no number of runs")
     return Measured(value, low, high, int(runs), df)
+
+
+def _describe_columns(columns: Sequence[str]) -> str | None:
+    """Return what is wrong with the columns of a check's query, None where they are right."""
+    if {"value", "n"} <= set(columns) <= RESULT and len(columns) == len(set(columns)):
+        return None
+    wanted = "they must be value, n and perhaps low, high, df, which SELECT mean_of(list(rate)) has"
+    return f"its columns are {', '.join(columns)}; {wanted}"
 
 
 def _number(value: Any, name: str) -> float | None:

@@ -22,6 +22,7 @@ CLOSE_BEGINNING: Final = 0.8
 # What YAML takes for true or false.
 BOOLEANS: Final = {"true": True, "false": False, "yes": True, "no": False, "on": True, "off": False}
 NOTHING: Final = "nothing behind the {}"
+IN_QUOTES: Final = "put the condition in quotes, as between braces a comma ends it"
 CLOSE_PATH: Final = 0.75
 # 32MB · 1.5 ms
 WITH_UNIT: Final = re.compile(r"(\d+(?:\.\d+)?) ?[A-Za-z%][A-Za-z/]*")
@@ -70,6 +71,9 @@ def find_problem(value: Any, schema: dict[str, Any]) -> Problem | None:
         if before in known and behind:
             missing = f"; a blank is missing behind its colon: write {{{before}: {behind}}}"
             return Problem(place, (*place, str(unknown)), f"`{unknown}` is not a key{missing}")
+        # {when: least(a, b) > 1} has a key `b) > 1`.
+        if error.instance[unknown] is None and any(sign in str(unknown) for sign in "()<>='"):
+            return Problem(place, (*place, str(unknown)), f"`{unknown}` is not a key; {IN_QUOTES}")
         # A key that is there as well is not the one that is meant.
         within = [key for key, facts in known.items() if unknown in facts.get("properties", ())]
         near = guess_near(str(unknown), known.keys() - error.instance.keys()) or guess(str(unknown), known)

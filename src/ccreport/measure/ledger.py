@@ -37,14 +37,13 @@ class LedgerError(InputError):
 
 
 def measure_ledger(
-    batches: Path, manifests: Path, tables: Path, rejected: Path, raw_files: Path, rejects: Path, *, strict: bool
+    batches: Path, manifests: Path, tables: Path, rejected: Path, raw_files: Path, rejects: Path
 ) -> None:
     """Write `raw_files` and `rejects` of the whole archive.
 
     `batches` lists the batches of experiments. `manifests` is the folder of their manifests. `tables` is that of their
     ingested tables. `rejected` is that of the readers' rejects. Prints on stderr, behind `WARNING`, what whoever builds
-    is to see at the end. Raise LedgerError if a file is neither in a table nor rejected, or both, or if `strict` is set
-    and any file or part of one was rejected.
+    is to see at the end. Raise LedgerError if a file is neither in a table nor rejected, or both.
     """
     names = list(read_batches(batches))
     listed, by_inventory = _list_files(manifests / f"{name}.json" for name in names)
@@ -58,10 +57,20 @@ def measure_ledger(
     _warn(ledger, tables, names)
     write_table(ledger, "raw_files", raw_files)
     write_table(all_rejects, "rejects", rejects)
-    if strict and all_rejects.height:
+
+
+def list_rejects(rejects: Path, listed: Path) -> None:
+    """Write that no file of the whole archive, nor any part of one, was rejected, as a `strict` build wants it.
+
+    `rejects` is the table of the whole archive, `listed` a text. Raise LedgerError, with a line for each reason, if
+    any was rejected.
+    """
+    all_rejects = read_table("rejects", [rejects])
+    if all_rejects.height:
         first, *others = _describe(all_rejects)
         more = f"; {count_things(len(others), 'line')} more in this log:" if others else ""
         raise LedgerError("\n  ".join([f"strict is set, and not all could be used: {first}{more}", *others]))
+    listed.write_text("nothing was rejected\n", encoding="ascii")
 
 
 def _list_files(manifests: Iterable[Path]) -> tuple[pl.DataFrame, pl.DataFrame]:

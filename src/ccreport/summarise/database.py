@@ -10,6 +10,7 @@ else make anew from the files of all batches:
 - `<table>_runs`: what a published table is made of; `<table>`: the table, as its query in `src/ccreport/sql` says.
 """
 
+import contextlib
 from collections.abc import Container, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, Final
@@ -17,13 +18,13 @@ from typing import Any, Final
 import duckdb
 
 from ccreport.core.declarations import read_query
-from ccreport.core.declared_files import blame, show_path
+from ccreport.core.declared_files import DeclarationError, blame, show_path
 from ccreport.core.errors import InputError
 from ccreport.core.evaluation import load_evaluation, name_buckets
 from ccreport.core.schema_problems import Place
 from ccreport.measure import ARCHIVE_TABLES, EXPERIMENT_TABLES
 from ccreport.rebuild.batches import read_batches, table_files
-from ccreport.summarise.algorithm_names import name_algorithms
+from ccreport.summarise.algorithm_names import create_algorithms
 from ccreport.summarise.loss_patterns import mark_loss_patterns
 from ccreport.summarise.measured_rtts import share_measured_rtts
 from ccreport.summarise.open_database import open_database
@@ -31,7 +32,7 @@ from ccreport.summarise.published import select_cells
 from ccreport.summarise.questions import COMPARISONS
 from ccreport.summarise.refused_sql import find_refused
 from ccreport.summarise.suspect_runs import NO_SUSPECTS, leave_out_suspects, mark_suspects
-from ccreport.summarise.table_sources import select_source
+from ccreport.summarise.table_sources import RPC_TABLES, select_source
 
 # Columns that every labelled view has before the evaluation's own labels.
 FIXED_LABELS: Final = """
@@ -63,6 +64,7 @@ RECORDED_RUN: Final = """
 """
 LABELLED: Final = share_measured_rtts("SELECT *, NULL::VARCHAR AS result_path FROM runs")
 
+UNLABELLED: Final = {"labels": {}, "tables": {}, "condition": "condition_id", "completion_bytes": "NULL"}
 # In virtual time work takes none: what iperf3 tells of its processor there is not a load.
 VIRTUAL: Final = "coalesce(session, '') IN (SELECT session FROM sessions WHERE clock = 'virtual')"
 WITHOUT_VIRTUAL_LOADS: Final = ", ".join(
@@ -101,13 +103,37 @@ def list_views(batches: Path, tables: Path, evaluation: Path, database: Path, *,
             connection.execute(f"COMMENT ON TABLE algorithms IS {quote_text(show_path(evaluation))}")
             connection.commit()
         except QueryError as error:
-            if refused := find_refused(connection, _list_conditions(declared)):
+            if refused := _find_refused(connection, list(read_batches(batches)), tables, declared):
                 raise blame(evaluation, refused) from error
             raise
 
 
-def _list_conditions(declared: Mapping[str, Any]) -> Iterator[tuple[Place, str]]:
-    """Yield where each condition of an evaluation is, with a query that the database refuses if it refuses that."""
+def _find_refused(
+    connection: duckdb.DuckDBPyConnection, names: list[str], tables: Path, declared: Mapping[str, Any]
+) -> DeclarationError | None:
+    """Return the fault of the first label or condition that the database refuses, None where it refuses none."""
+    rows = {table: "labelled_rpc" if table in RPC_TABLES else "all_algorithm_runs" for table in declared["tables"]}
+    conditions = (
+        (("tables", table, "where"), f"FROM {rows[table]} WHERE (\n{facts['where']}\n)")
+        for table, facts in declared["tables"].items()
+    )
+    tried: tuple[tuple[Mapping[str, Any], Iterator[tuple[Place, str]]], ...] = (
+        (UNLABELLED, _list_labels(declared)),
+        ({"tables": {}}, conditions),
+    )
+    with contextlib.suppress(QueryError):
+        for known, queries in tried:
+            # The views are gone where a value of a row ended their transaction.
+            connection.rollback()
+            connection.begin()
+            create_views(connection, names, tables, {**declared, **known})
+            if refused := find_refused(connection, queries):
+                return refused
+    return None
+
+
+def _list_labels(declared: Mapping[str, Any]) -> Iterator[tuple[Place, str]]:
+    """Yield where each expression that groups runs is, with a query that the database refuses if it refuses that."""
     labels: dict[str, Any] = {}
     marked = mark_loss_patterns(mark_suspects(LABELLED), declared["labels"])
     above = label_runs(marked, {**declared, "labels": labels})
@@ -120,8 +146,6 @@ def _list_conditions(declared: Mapping[str, Any]) -> Iterator[tuple[Place, str]]
         above = label_runs(marked, {**declared, "labels": labels})
         yield ("labels", label), above
     yield from (((key,), f"SELECT (\n{declared[key]}\n) FROM ({above})") for key in ("condition", "completion_bytes"))
-    for table, facts in declared["tables"].items():
-        yield ("tables", table, "where"), f"FROM all_labelled_runs WHERE (\n{facts['where']}\n)"
 
 
 def create_views(
@@ -143,7 +167,7 @@ def create_views(
     for table in ARCHIVE_TABLES:
         (path,) = table_files(tables, table, ["archive"])
         _create_view(connection, table, read_files([path]) if table != "suspects" or path.exists() else NO_SUSPECTS)
-    _create_algorithms(connection, declared["algorithms"])
+    create_algorithms(connection, declared["algorithms"])
     # Unlike the other macros these name the views above, which must be there before.
     connection.execute(read_query("fairness"))
     of_algorithms = share_measured_rtts(f"FROM ({read_query('measured_runs')}) JOIN algorithms USING (cc)")
@@ -240,20 +264,6 @@ def read_files(paths: Iterable[Path]) -> str:
     # DuckDB takes *, ? and [ in a path as a pattern, and a results folder may be called anything.
     escaped = [str(path).translate({ord("["): "[[]", ord("*"): "[*]", ord("?"): "[?]"}) for path in paths]
     return f"FROM read_parquet([{', '.join(map(quote_text, escaped))}])"
-
-
-def _create_algorithms(connection: duckdb.DuckDBPyConnection, groups: Mapping[str, Any]) -> None:
-    """Create the table `algorithms`: cc, algorithm (the name in tables), algorithm_rank."""
-    # Flows of an unknown algorithm are in the tables as unknown, not left out.
-    held = connection.execute(
-        """SELECT DISTINCT coalesce(cc, 'unknown') FROM (SELECT cc FROM flows UNION ALL SELECT cc FROM harness_results
-        UNION ALL SELECT DISTINCT cc FROM connections UNION ALL SELECT DISTINCT cc FROM web_requests
-        UNION ALL SELECT DISTINCT cc FROM machine_counters UNION ALL SELECT DISTINCT cc FROM rpc_tests)"""
-    )
-    names = name_algorithms(sorted(cc for (cc,) in held.fetchall()), groups)
-    connection.execute("CREATE TABLE algorithms (cc VARCHAR, algorithm VARCHAR, algorithm_rank INTEGER)")
-    for row in names:
-        connection.execute("INSERT INTO algorithms VALUES (?, ?, ?)", row)
 
 
 def label_runs(runs: str, evaluation: Mapping[str, Any]) -> str:

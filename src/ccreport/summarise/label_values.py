@@ -21,6 +21,8 @@ from ccreport.summarise.refused_sql import TOKEN
 SQL_KEYS: Final = frozenset({"when", "otherwise", "where", "sql", "condition", "completion_bytes", "line_rate"})
 # What names algorithms: as kernels do, or as tables do.
 ALGORITHM_COLUMNS: Final = frozenset({"cc", "cc_list", "algorithm"})
+# Of more values a list helps nobody.
+LISTED_AT_MOST: Final = 12
 COMPARISONS: Final = frozenset(
     {
         *("COMPARE_EQUAL", "COMPARE_NOTEQUAL", "COMPARE_IN", "COMPARE_NOT_IN"),
@@ -70,7 +72,8 @@ def _respell_algorithm(column: str, value: str, groups: Mapping[str, Any]) -> st
 def list_unmet(database: Path, evaluation: Path) -> Iterator[DeclarationError]:
     """Yield what to say of each text that an evaluation's SQL compares a column with and no run has, but nearly.
 
-    Of `mode`, which is `both` or an algorithm, also what is like none of them. Declared algorithms may be absent. Of
+    Of `mode`, which is `both` or an algorithm, also what is like none of them, and so of every column in the condition
+    of a table that no run meets. Declared algorithms may be absent. Of
     `cc` and `cc_list` they are the kernel's names, the members of groups, and of `algorithm` the groups' names.
     """
     declared = load_evaluation(evaluation)
@@ -92,6 +95,12 @@ def list_unmet(database: Path, evaluation: Path) -> Iterator[DeclarationError]:
             rows = connection.table("labelled_runs").select(quote_name(column)).distinct().fetchall()
             return frozenset(text for (text,) in rows if text is not None)
 
+        @cache
+        def is_empty(place: Place) -> bool:
+            if len(place) != 3 or (place[0], place[2]) != ("tables", "where"):
+                return False
+            return connection.table(f"{place[1]}_runs").limit(1).fetchall() == []
+
         for place, text in _list_sql(declared):
             for column, value in _list_compared(_parse(connection, text)):
                 if column in ALGORITHM_COLUMNS and (hint := _guess_algorithm(column, value, names)):
@@ -99,7 +108,10 @@ def list_unmet(database: Path, evaluation: Path) -> Iterator[DeclarationError]:
                     yield blame(evaluation, DeclarationError(problem, place, TOKEN.findall(value)))
                 if column not in columns or value in absent or value in (held := list_held(column)):
                     continue
-                if hint := guess(value, held) if column == "mode" else guess_near(value, held):
+                hint = guess_near(value, held)
+                if not hint and (column == "mode" or is_empty(place)):
+                    hint = guess(value, held) if len(held) <= LISTED_AT_MOST else f"; there are {len(held):,} others"
+                if hint:
                     problem = f"{format_place(place)}: no run has {column} = '{value}'{hint}"
                     yield blame(evaluation, DeclarationError(problem, place, TOKEN.findall(value)))
 

@@ -62,7 +62,16 @@ WORDS: Final = {
     "parameter_value": "if(parameter_value IS NULL, NULL, concat_ws(' ', parameter_name, parameter_value))",
     "background_udp_bps": "'beside ' || name_rate(background_udp_bps) || ' of UDP'",
     "sender_speed": "sender_speed || ' sender'",
-    "beside": "coalesce('both ' || replace(beside, ',', ' and '), 'alone')",
+    # Algorithms as tables name them.
+    "beside": """coalesce('both ' || (
+        SELECT string_agg(algorithm, ' and ' ORDER BY algorithm_rank, algorithm) FROM algorithms
+        WHERE list_contains(string_split(beside, ','), algorithms.cc)
+    ), 'both ' || replace(beside, ',', ' and '), 'alone')""",
+    # distance=near; loss_class=none
+    LABELS: """array_to_string(list_transform(string_split(labels, '; '), lambda label: concat_ws(
+        ' ', replace(split_part(label, '=', 1), '_', ' '),
+        coalesce(nullif(regexp_replace(label, '^\\w+=', ''), ''), 'unknown')
+    )), ', ')""",
 }
 # Name and value of a quantity; of a time also whether it is known, or only that the run took longer.
 MEASURES: Final = {

@@ -49,12 +49,17 @@ def pool_conditions(runs: str, table: Mapping[str, Any], labels: Collection[str]
     replaced = {LOSS_PATTERN: f"nullif({LOSS_PATTERN}, '{NONE}')"}
     replaced |= {name: f"nullif({name}, {name})" for name in list_pooled(table)}
     shown = f"* REPLACE ({', '.join(f'{value} AS {name}' for name, value in replaced.items())})"
-    key = load_schema(MEANS).key
-    own = [name for name in (*table.get("rows", ()), *table.get("columns", ())) if name in labels and name not in key]
+    own = list_own_labels(table, labels)
     values = [f"""{_quote(f"{name}=", "'")} || coalesce({_quote(name)}::VARCHAR, '')""" for name in own]
     told = f"concat_ws('{BETWEEN_LABELS}', {', '.join(values)})" if own else "NULL::VARCHAR"
     ranks = f"[{', '.join(_quote(f'{name}_rank') for name in own)}]::INTEGER[]"
     return f"SELECT {shown}, {told} AS {LABELS}, {ranks} AS labels_rank FROM ({runs})"
+
+
+def list_own_labels(table: Mapping[str, Any], labels: Collection[str]) -> list[str]:
+    """Return those labels of an evaluation that the table `means` tells apart, as it is declared."""
+    key = load_schema(MEANS).key
+    return [name for name in (*table.get("rows", ()), *table.get("columns", ())) if name in labels and name not in key]
 
 
 def _quote(text: str, mark: str = '"') -> str:

@@ -5,7 +5,7 @@ The views are made over tables without rows, so that documents say what the quer
 
 import itertools
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -17,16 +17,22 @@ import polars as pl
 
 from ccreport.core.declarations import SCHEMAS, list_tables, load_yaml, read_query
 from ccreport.core.declared_files import DeclarationError, blame, fill_defaults
-from ccreport.core.evaluation import CLAIMS
+from ccreport.core.evaluation import CLAIMS, MEANS, load_evaluation
 from ccreport.core.tables import load_schema, write_table
 from ccreport.measure import ARCHIVE_TABLES, EXPERIMENT_TABLES
 from ccreport.summarise.database import DEFAULT_LABELS, QueryError, connect, create_views, list_views, quote_name
+from ccreport.summarise.loss_patterns import LOSS_PATTERN
+from ccreport.summarise.questions import COMPARISONS
 from ccreport.summarise.refused_sql import refuse_sql
 from ccreport.summarise.table_sources import select_source
 
 ARCHIVE: Final = "archive"
 # The table whose view `<table>_runs` represents those of all tables of runs.
 EXAMPLE: Final = "jobs"
+# Those of which a query of runs has the most columns.
+ASKED_TABLES: Final = (MEANS, COMPARISONS)
+# The table that checks of claims read.
+CLAIMED: Final = "measured"
 RUNS_OF_TABLES: Final = "<table>_runs"
 # Binder Error: Referenced column "test_group" not found in FROM clause!
 # Binder Error: Table "runs" does not have a column named "test_group"
@@ -69,15 +75,21 @@ def write_empty_tables(folder: Path) -> None:
 def open_without_rows(evaluation: Path) -> Iterator[duckdb.DuckDBPyConnection]:
     """Open the database of an evaluation with tables without rows, to try queries.
 
-    Raise DeclarationError where the database refuses a label.
+    Raise DeclarationError where the database refuses a label, where a label has the name of a column, and where the
+    query of a table needs a label that the evaluation does not declare.
     """
     with TemporaryDirectory() as temporary:
         folder = Path(temporary)
         write_empty_tables(folder)
         (folder / "batches.txt").write_text(f"{ARCHIVE}\n", encoding="ascii")
+        declared = load_evaluation(evaluation)
+        if refused := _find_taken_name(declared["labels"], folder):
+            raise blame(evaluation, refused)
         try:
             list_views(folder / "batches.txt", folder, evaluation, folder / "archive.duckdb")
         except QueryError as error:
+            if refused := _find_missing_label(declared, error):
+                raise blame(evaluation, refused) from error
             cause = error.__cause__
             place = ("labels",)
             refused = (
@@ -88,6 +100,41 @@ def open_without_rows(evaluation: Path) -> Iterator[duckdb.DuckDBPyConnection]:
             raise blame(evaluation, refused) from error
         with connect(folder / "archive.duckdb") as connection:
             yield connection
+
+
+def _find_taken_name(labels: Iterable[str], tables: Path) -> DeclarationError | None:
+    """Return the fault of the first label that has the name of a column, which a query could not tell from it."""
+    taken: dict[str, str] = {}
+    with duckdb.connect() as connection:
+        create_views(connection, [ARCHIVE], tables, _declare(*ASKED_TABLES))
+        connection.execute(read_query(CLAIMS))
+        for view in ("runs", "flows", "labelled_runs", CLAIMED, *(f"{table}_runs" for table in ASKED_TABLES)):
+            for name, *_ in connection.execute(f"DESCRIBE {view}").fetchall():
+                taken.setdefault(name, view)
+    for label in labels:
+        # Names differ by more than their letters' case in SQL.
+        if (name := label.lower()) in taken and name not in {*DEFAULT_LABELS, LOSS_PATTERN}:
+            problem = f"labels: `{label}` has the name of a column of {taken[name]}; choose another"
+            return DeclarationError(problem, ("labels", label))
+    return None
+
+
+def _find_missing_label(declared: Mapping[str, Any], error: QueryError) -> DeclarationError | None:
+    """Return the fault of the first table whose query needs labels that an evaluation does not declare.
+
+    Those that every evaluation has sort nowhere where they are not declared, which `error` says.
+    """
+    known = {label.lower() for label in declared["labels"]}
+    with open_empty() as connection:
+        for table in declared["tables"]:
+            needed = [label for label in find_needs(connection, table).labels if label not in known]
+            missing = [label for label in needed if label not in DEFAULT_LABELS or f'"{label}{RANK}"' in str(error)]
+            if missing:
+                labels, them = ("labels", "them") if len(missing) > 1 else ("label", "it")
+                named = ", ".join(f"`{label}`" for label in missing)
+                problem = f"tables.{table} needs the {labels} {named}; declare {them} in `labels`, or delete the table"
+                return DeclarationError(problem, ("tables", table))
+    return None
 
 
 def list_view_columns(connection: duckdb.DuckDBPyConnection) -> dict[str, dict[str, str]]:

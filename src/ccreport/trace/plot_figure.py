@@ -13,7 +13,7 @@ import duckdb
 from ccreport.core.declarations import SCHEMAS, load_yaml
 from ccreport.core.declared_files import blame, parse_declared, show_path
 from ccreport.core.errors import InputError
-from ccreport.core.evaluation import load_evaluation, resolve_evaluation
+from ccreport.core.evaluation import MEANS, load_evaluation, resolve_evaluation
 from ccreport.core.identifiers import match_runs
 from ccreport.core.schema_problems import find_problem
 from ccreport.core.text import display_name
@@ -29,16 +29,22 @@ from ccreport.figures.select.declaration import (
 )
 from ccreport.figures.select.queries import MissingFigure, UnknownRunError
 from ccreport.figures.select.recording_database import Database
+from ccreport.figures.select.table_cells import select_cells
 from ccreport.figures.wording.runs import join_names
 from ccreport.figures.write import FILES, draw_declaration
 from ccreport.summarise.database import quote_text
 from ccreport.summarise.open_results import open_results
+from ccreport.summarise.table_sources import list_own_labels
 from ccreport.trace.absent_values import describe_absent_values
 from ccreport.trace.find_table import DATABASE, find_databases, find_results
 
 SUFFIXES: Final = {Path(name).suffix for name in FILES}
 # Files of pictures that people ask for, and others.
 OTHER_SUFFIXES: Final = {".eps", ".htm", ".html", ".jpeg", ".jpg", ".pdf"}
+# Keys whose change leaves a title true.
+SAME_TITLE: Final = {"needs", "question", "until_s"}
+# S99
+NUMBERED: Final = re.compile(r"(fig(ure|\.)? *)?S?\d+", re.IGNORECASE)
 # What a figure of a single run does not have.
 ALONE: Final[dict[str, Any]] = {"panels": (), "panels_by": ()}
 
@@ -76,7 +82,14 @@ def plot_figure(
     whole = load_evaluation(file)
     declared = whole["figures"]
     # The report's numbers leave those without data for last.
-    name = find_number(list_exhibits(declared, database.parent / "figures"), figure) or figure
+    exhibits = list_exhibits(declared, database.parent / "figures")
+    name = find_number(exhibits, figure) or figure
+    if name not in declared and NUMBERED.fullmatch(figure):
+        printed = [exhibit.number for exhibit in exhibits if exhibit.number and not exhibit.number.startswith("S")]
+        others = [exhibit.number for exhibit in exhibits if exhibit.number.startswith("S")]
+        numbers = join_names([*printed, *([f"{others[0]} to {others[-1]}"] if others else [])])
+        known = f"numbers are {numbers}" if numbers else "its figures have names only"
+        raise InputError(f"no figure of {file.stem} has the number {figure}; {known}")
     changes = read_changes(change, declared.get(name, {}).get("kind"))
     if "kind" in changes:
         _say_what_is_left_out(declared.get(name, {}), changes)
@@ -90,12 +103,12 @@ def plot_figure(
             try:
                 draw_declaration(declaration, opened, folder)
             except MissingFigure as missing:
-                raise _explain(declaration, missing, connection) from missing
+                raise _explain(declaration, missing, connection, whole) from missing
     except FigureError as error:
         if changes:
             raise
         raise blame(file, error) from error
-    if {"where", "run"} & changes.keys() and "title" not in changes and declaration.title:
+    if changes.keys() - SAME_TITLE and "title" not in changes and declaration.title:
         kept = " ".join(declaration.title.split())
         problem = f"the title is still that of the declared figure, “{kept}”; change it too: --change title=…"
         print(f"ccreport: {display_name(problem)}", file=sys.stderr)
@@ -177,10 +190,16 @@ def read_changes(given: Sequence[str], kind: str | None = None) -> dict[str, Any
 
 
 def _explain(
-    declaration: FigureDeclaration, missing: MissingFigure, connection: duckdb.DuckDBPyConnection
+    declaration: FigureDeclaration,
+    missing: MissingFigure,
+    connection: duckdb.DuckDBPyConnection,
+    evaluation: Mapping[str, Any],
 ) -> FigureError:
     """Return why a figure is not drawn, with a line for each value that its conditions ask for and no row has."""
     view = choose_view(declaration.kind, declaration.table)
+    if view == MEANS:
+        labels = list_own_labels(evaluation["tables"].get(MEANS, {}), evaluation["labels"])
+        view = f"({select_cells(MEANS, labels)})"
     conditions = [declaration.where, *(panel["where"] for panel in declaration.panels)]
     # A condition ends before the line does: it may close with a comment.
     queries = [f"FROM {view} WHERE (\n{condition}\n)" for condition in conditions]

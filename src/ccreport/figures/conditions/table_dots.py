@@ -1,6 +1,6 @@
 """Cells of a published table as dots with their 95 % intervals: one row per condition, a mark per algorithm."""
 
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
@@ -19,10 +19,16 @@ from ccreport.figures.kit.value_axis import fit_value_axis
 from ccreport.figures.select.declaration import FigureDeclaration, FigureError, refuse_where
 from ccreport.figures.select.queries import MissingFigure, describe_absence
 from ccreport.figures.select.recording_database import Database
-from ccreport.figures.select.table_cells import RATE_COLUMNS, RETRANSMIT_COLUMNS, choose_keys, find_unlike
+from ccreport.figures.select.table_cells import (
+    RATE_COLUMNS,
+    RETRANSMIT_COLUMNS,
+    choose_keys,
+    find_conditions,
+    list_cell_labels,
+    select_cells,
+)
 from ccreport.figures.wording.conditions import INTERVAL, describe_value, fold_sentences, write_sentences
 from ccreport.figures.wording.runs import RATE_UNITS, choose_rate_unit, format_significant
-from ccreport.summarise.database import quote_name
 from ccreport.summarise.grids.pooled_settings import RUNS_AT_LEAST
 from ccreport.summarise.refused_sql import describe_refusal
 
@@ -74,16 +80,16 @@ def build_table_dots(declaration: FigureDeclaration, database: Database) -> Figu
     rows = known.select(keys).unique(maintain_order=True).with_row_index("row")
     placed = known.join(rows, on=keys, how="left", nulls_equal=True, maintain_order="left")
     names = {row["row"]: _name_row(keys, row) for row in rows.rows(named=True)}
-    unlike = find_unlike(database, declaration.table, keys)
-    is_unlike = set(rows.join(unlike, on=keys, how="semi", nulls_equal=True)["row"])
     data = placed.select(*keys, "algorithm", "runs_count", mean, low, high)
     drawn = [(pl.col(column) / measure.size).alias(end) for column, end in zip(measure.columns, ENDS, strict=True)]
     names_drawn = {algorithm: style.name for algorithm, style in styles.items()}
-    scaled = placed.select("row", "runs_count", pl.col("algorithm").replace(names_drawn), *drawn)
+    conditions = find_conditions(database, declaration.table, keys)
+    compared = placed.join(conditions, on=[*keys, "algorithm"], how="left", nulls_equal=True, maintain_order="left")
+    scaled = compared.select("row", "runs_count", "conditions", pl.col("algorithm").replace(names_drawn), *drawn)
     return Figure(
         _draw(declaration, scaled, names, measure, list(styles.values())),
         data,
-        _write_caption(scaled, names, measure, is_unlike),
+        _write_caption(scaled, names, measure),
         _write_alternative(scaled, names, measure),
     )
 
@@ -103,7 +109,8 @@ def _style_algorithms(cells: pl.DataFrame, database: Database) -> dict[str, them
 
 def _read_cells(declaration: FigureDeclaration, database: Database) -> pl.DataFrame:
     try:
-        cells = database.ask(f"FROM {quote_name(declaration.table)} WHERE (\n{declaration.where}\n)")
+        selected = select_cells(declaration.table, list_cell_labels(database, declaration.table))
+        cells = database.ask(f"FROM ({selected}) WHERE (\n{declaration.where}\n)")
     except duckdb.CatalogException as error:
         raise FigureError(
             f"figure {declaration.name!r}: the evaluation lacks its `table`: {describe_refusal(error)}"
@@ -177,12 +184,12 @@ def _lay_axis(cells: pl.DataFrame, measure: Measure) -> tuple[pl.DataFrame, alt.
     return cells.with_columns(pl.col(ENDS).clip(rates.least)), rates.scale, axis
 
 
-def _write_caption(cells: pl.DataFrame, names: dict[int, str], measure: Measure, unlike: Collection[int]) -> str:
+def _write_caption(cells: pl.DataFrame, names: dict[int, str], measure: Measure) -> str:
     less = cells.filter(pl.col("mean").is_between(0, 10.0**LEAST_POWER, closed="none")).height if measure.is_log else 0
     return fold_sentences(
         [
             f"{measure.name} of {len(names)} conditions, a mark for each algorithm",
-            *_describe_largest_gap(cells.filter(~pl.col("row").is_in(list(unlike))), names, measure),
+            *_describe_largest_gap(cells, names, measure),
             f"bars: {INTERVAL}",
             _explain_bare(cells),
             *([f"{_count_marks(less)} of less than {10.0**LEAST_POWER:g} %"] if less else []),
@@ -200,22 +207,27 @@ def _explain_bare(cells: pl.DataFrame) -> str:
 
 
 def _describe_largest_gap(cells: pl.DataFrame, names: dict[int, str], measure: Measure) -> list[str]:
-    """Compare the algorithms where their means are farthest apart; zeros have no ratio."""
-    apart = (
-        cells.filter(pl.col("mean") > 0)
-        .sort("mean")
-        .group_by("row", maintain_order=True)
-        .agg(pl.col("mean", "algorithm"), times=pl.col("mean").last() / pl.col("mean").first())
-        .filter(pl.col("mean").list.len() > 1)
-        .sort("times", "row", descending=[True, False])
+    """Say where two algorithms that ran under the same conditions are farthest apart; zeros have no ratio.
+
+    Where others are farther apart, which ran under different conditions, the sentence says which it is of.
+    """
+    known = cells.filter(pl.col("mean") > 0)
+    pairs = (
+        known.join(known, on="row", suffix="_high", maintain_order="left_right")
+        .filter(pl.col("algorithm") != pl.col("algorithm_high"), pl.col("mean") <= pl.col("mean_high"))
+        .with_columns(times=pl.col("mean_high") / pl.col("mean"))
+        .sort("times", "row", descending=[True, False], maintain_order=True)
     )
-    if apart.is_empty():
+    like = pairs.filter(pl.col("conditions").eq_missing(pl.col("conditions_high")))
+    if like.is_empty():
         return []
-    most = apart.row(0, named=True)
-    times = format_significant(most["times"], 3)
-    high, low = most["algorithm"][-1], most["algorithm"][0]
+    most = like.row(0, named=True)
     what = measure.name[0].lower() + measure.name[1:]
-    return [f"Farthest apart at {names[most['row']]}: {high} had {times} times the {what} of {low}"]
+    times = format_significant(most["times"], 3)
+    said = f"{most['algorithm_high']} had {times} times the {what} of {most['algorithm']}"
+    if pairs["times"][0] > most["times"]:
+        return [f"Of algorithms that ran under the same conditions, farthest apart at {names[most['row']]}: {said}"]
+    return [f"Farthest apart at {names[most['row']]}: {said}"]
 
 
 def _count_marks(count: int) -> str:

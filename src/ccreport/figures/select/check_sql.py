@@ -7,12 +7,13 @@ from typing import Any
 import duckdb
 
 from ccreport.core.declared_files import blame
-from ccreport.core.evaluation import load_evaluation
+from ccreport.core.evaluation import MEANS, load_evaluation
 from ccreport.core.schema_problems import Place
 from ccreport.figures.select.declaration import EDGE_VIEWS, FigureError, choose_view, declare_figure, refuse_where
-from ccreport.figures.select.table_cells import find_table_fault
+from ccreport.figures.select.table_cells import find_table_fault, select_cells
 from ccreport.summarise.database import quote_name
 from ccreport.summarise.refused_sql import refuse_sql
+from ccreport.summarise.table_sources import list_own_labels
 
 
 def check_sql(connection: duckdb.DuckDBPyConnection, evaluation: Path) -> None:
@@ -36,7 +37,7 @@ def check_sql(connection: duckdb.DuckDBPyConnection, evaluation: Path) -> None:
         except duckdb.Error as error:
             refused = refuse_sql(error, ("published_paths", column), f"published_paths.{column}")
             raise blame(evaluation, refused) from error
-    for figure, place, query in _list_queries(declared["figures"]):
+    for figure, place, query in _list_queries(declared):
         try:
             connection.sql(query)
         except duckdb.Error as error:
@@ -49,13 +50,15 @@ def _refuse_table(figure: str, table: str, tables: Mapping[str, Any]) -> None:
         raise FigureError(f"figure {figure!r}: {fault}", ("figures", figure, "table"))
 
 
-def _list_queries(figures: Mapping[str, Any]) -> Iterator[tuple[str, Place, str]]:
+def _list_queries(declared: Mapping[str, Any]) -> Iterator[tuple[str, Place, str]]:
     """Yield the name of each figure, the place in it of what is tried, and the query that tries it."""
-    for figure, facts in figures.items():
+    for figure, facts in declared["figures"].items():
         # They draw rows of tables that only their queries make.
         if facts["kind"] in EDGE_VIEWS:
             continue
-        view = quote_name(choose_view(facts["kind"], facts.get("table", "")))
+        view = quote_name(choose_view(facts["kind"], table := facts.get("table", "")))
+        if table == MEANS:
+            view = f"({select_cells(table, list_own_labels(declared['tables'][table], declared['labels']))})"
         panels = [
             (("panels", number, "where"), facts["where"], panel.get("where", "TRUE"))
             for number, panel in enumerate(facts.get("panels", ()))

@@ -1,5 +1,6 @@
 """Cells of published tables that a figure draws: which columns name its rows, and which tables can be drawn at all."""
 
+import re
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
@@ -11,8 +12,11 @@ from ccreport.core.tables import load_schema
 from ccreport.figures.select.condition_cells import list_varying
 from ccreport.figures.select.recording_database import Database
 from ccreport.summarise.database import quote_name
-from ccreport.summarise.questions import STRATUM, list_pooled
+from ccreport.summarise.questions import LABELS, STRATUM, list_pooled
+from ccreport.summarise.table_sources import BETWEEN_LABELS
 
+# distance=far; loss=none
+LABEL: Final = re.compile(rf"(?:^|{BETWEEN_LABELS})(\w+)=")
 # What the marks of a row differ in.
 SERIES: Final = "algorithm"
 # Columns of a mean and of the ends of its interval, of which a table needs one set.
@@ -33,18 +37,36 @@ def find_table_fault(table: str, tables: Mapping[str, Mapping[str, Any]]) -> str
     return None
 
 
-def find_unlike(database: Database, table: str, keys: Sequence[str]) -> pl.DataFrame:
-    """Return the rows of a table, by `keys`, of which one algorithm has runs under conditions that another lacks."""
+def select_cells(table: str, labels: Sequence[str]) -> str:
+    """Return the query of a table's cells in which each of these labels of `means` is a column as well.
+
+    The table has them all as one text, `distance=far; loss=none`.
+    """
+    values = [
+        f"nullif(regexp_extract({LABELS}, '(^|{BETWEEN_LABELS}){name}=(.*?)({BETWEEN_LABELS}\\w+=|$)', 2), '')"
+        for name in labels
+    ]
+    columns = [f"{value} AS {quote_name(name)}" for name, value in zip(labels, values, strict=True)]
+    return f"SELECT {', '.join(['*', *columns])} FROM {quote_name(table)}"  # noqa: S608
+
+
+def list_cell_labels(database: Database, table: str) -> list[str]:
+    """Return the labels that tell rows of `means` apart, as its rows have them; none of another table."""
+    if table != MEANS:
+        return []
+    texts = database.ask(f"SELECT DISTINCT {LABELS} FROM {quote_name(table)} ORDER BY ALL")[LABELS]  # noqa: S608
+    return list(dict.fromkeys(name for text in texts.drop_nulls() for name in LABEL.findall(text)))
+
+
+def find_conditions(database: Database, table: str, keys: Sequence[str]) -> pl.DataFrame:
+    """Return under which conditions each algorithm ran in each row of a table, by `keys`, as text to compare."""
     named = ", ".join(map(quote_name, keys))
     # The conditions themselves: in the runs of `means` those that are pooled are null.
     query = f"""
-        WITH measured AS (
-            SELECT {named}, algorithm, list_sort(list(DISTINCT stratum)) AS strata
-            FROM {quote_name(f"{table}_runs")}
-            JOIN (SELECT DISTINCT run_id, {STRATUM} AS stratum FROM all_algorithm_runs) USING (run_id)
-            GROUP BY ALL
-        )
-        SELECT {named} FROM measured GROUP BY ALL HAVING count(DISTINCT strata) > 1
+        SELECT {named}, algorithm, list_sort(list(DISTINCT stratum))::VARCHAR AS conditions
+        FROM {quote_name(f"{table}_runs")}
+        JOIN (SELECT DISTINCT run_id, {STRATUM} AS stratum FROM all_algorithm_runs) USING (run_id)
+        GROUP BY ALL
     """  # noqa: S608
     return database.ask(query)
 

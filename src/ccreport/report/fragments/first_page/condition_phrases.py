@@ -7,7 +7,7 @@ from typing import Final
 from ccreport.report.markup.escape import escape_text
 
 FLOWS: Final = re.compile(r"[\d,]+ flows?")
-# both · both bbr2 and cubic · alone
+# both · both BBRv2 and CUBIC · alone
 SHARING: Final = re.compile(r"(?P<how>both|alone)(?: (?P<names>.+))?")
 # 40G sender
 SENDER: Final = re.compile(r"(?P<speed>\S+) sender")
