@@ -2,6 +2,8 @@
 Declared: the evaluations that the configuration names, each checked with all that it names.
 """
 
+from concurrent.futures import ThreadPoolExecutor
+
 from ccreport.core.evaluation import AUTO, choose_evaluation, choose_sections
 from ccreport.core.evaluation import load_evaluation, resolve_evaluation
 
@@ -58,10 +60,14 @@ def check_sql_of_evaluations(wildcards):
 
     `-n` calls it as a build does, before the first job; the processes of jobs do not try again.
     """
+    changed = []
     for name, path in EVALUATION_FILES.items() if workflow.is_main_process else ():
         database = RESULTS / name / "archive.duckdb"
         if not database.exists() or database.stat().st_mtime < path.stat().st_mtime:
-            try_sql(path)
+            changed.append(path)
+    # The database works while Python waits, and no job does yet.
+    with ThreadPoolExecutor() as pool:
+        list(pool.map(try_sql, changed))
     return []
 
 
