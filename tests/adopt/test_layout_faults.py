@@ -243,3 +243,12 @@ def test_a_layout_that_ignores_all_files_ends_with_1(tmp_path: Path, capsys: pyt
     said = check(tmp_path, "ignore: ['.*']\n", {"a.json": result(1)}, capsys)
     assert "No file here is a run." in said
     assert adopt(tmp_path, check=True) == 1
+
+
+def test_rows_about_runs_need_a_group_that_names_runs(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    layout = "table: told.csv\nfiles:\n  - pattern: '(?P<cc>[a-z]+)-(?P<iteration>[0-9])[.]json'\n"
+    files = {f"{cc}-1.json": result(number, cc) for number, cc in enumerate(ALGORITHMS)}
+    told = {"told.csv": 'run,rtt_ms\n"cc=bbr, iteration=1",20\n'}
+    said = check(tmp_path / "raw", layout, files | told, capsys)
+    assert "  table: it has a column `run`, but no pattern a group of that name; name one, or use a column `file`" in said
+    assert "table: run cc=bbr" not in said

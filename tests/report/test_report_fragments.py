@@ -605,7 +605,7 @@ def test_the_first_page_names_what_was_left_out_and_why() -> None:
     assert said.endswith(" (2). No numbered table or figure lacks them.")
     rpcs = runs.with_columns(flows_count=pl.Series([None, None, None, 0], dtype=pl.Int64))
     sums, *_ = summarise_left_out(suspects, rpcs, attempts.clear(), make_uses(r1="III"), config).splitlines()
-    assert " + 1 of RPCs only (no rate)" in sums
+    assert " + 1 without a bulk transfer (RPCs, or a test that failed)" in sums
     counted = runs.filter("is_counted")
     assert summarise_left_out(suspects.clear(), counted, attempts.clear(), make_uses(), {}) == ""
 

@@ -220,6 +220,11 @@ def test_measured_rtts_of_a_path_are_one(tmp_path: Path) -> None:
     measured = [{"rtt_ms": 20.14}, {"rtt_ms": 20.9, "flows_count": 4}, {"rtt_ms": 23.0, "bottleneck_bps": 5e7}]
     declared = [{"rtt_ms": 21.44, "rtt_source": source} for source in ("nominal", "ping")]
     assert list_rtts("far", *measured, *declared) == [20, 20, 23, 21.44, 21.44]
+    # Two paths that nothing else tells apart; but what only CUBIC sees may be its queue.
+    both = [{"rtt_ms": rtt_ms, "mode": mode} for mode in ("cubic", "bbr") for rtt_ms in (10.04, 10.3, 80.2, 84.0)]
+    assert list_rtts("two", *both) == [10, 10, 80, 80] * 2
+    queued = [{"rtt_ms": rtt_ms, "mode": mode} for mode, rtt_ms in (("cubic", 31.0), ("cubic", 43.0), ("bbr", 10.2))]
+    assert list_rtts("queue", *queued) == [10, 10, 10]
     # Loopback, on which the sizes of numbers are chance, whatever the bottleneck.
     near = [{"rtt_ms": 0.0044}, {"rtt_ms": 0.0071}, {"rtt_ms": 0.002, "bottleneck_bps": 5e7}]
     assert list_rtts("near", *near) == [0.002, 0.002, 0.002]

@@ -52,7 +52,8 @@ def describe_missing(rows: Sequence[Row], manifests: Iterable[Manifest], layout:
     if has_jobmeta:
         return
     if lacking := [row for row in rows if row.run.rtt_nominal_ms is None]:
-        yield f"{_count(lacking, rows)} no declared RTT; the smallest that is measured counts. Declare it by `rtt_ms`."
+        counts = "the smallest that was measured on a path counts"
+        yield f"{_count(lacking, rows)} no declared RTT; {counts}. Declare it by `rtt_ms`."
         yield from _list_alike(lacking, layout, DELAYS, OF_DELAYS)
     if lacking := [row for row in rows if not ("loss_pct" in (row.run.conditions or {}) or row.kinds["pre-netem"])]:
         yield f"{_count(lacking, rows)} no declared loss: nothing says which loss the path was set to."

@@ -133,10 +133,13 @@ class Layout:
         told = self.read_paths(paths)
         runs = {str(found.values["run"]) for found in told.values() if "run" in found.values}
         files = {display_name(path) for path in paths}
+        has_runs = runs or any("(?P<run>" in own.expression for own in self.patterns)
+        without = "table: it has a column `run`, but no pattern a group of that name; name one, or use a column `file`"
         return [
             *(self.describe(own) for own in self.patterns if own.place not in fits),
             *(_describe_row("file", name, files - {*self.by_path}) for name in self.by_path if name not in files),
-            *(_describe_row("run", name, runs - {*self.by_run}) for name in self.by_run if name not in runs),
+            *([without] if self.by_run and not has_runs else ()),
+            *(_describe_row("run", name, runs - {*self.by_run}) for name in self.by_run if name not in runs and has_runs),
         ]
 
     def list_shadowed(self, paths: Sequence[str]) -> list[str]:

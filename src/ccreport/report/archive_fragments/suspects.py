@@ -28,7 +28,7 @@ from ccreport.trace.uses import name_uses
 
 # Why runs are in no mean, as the first page says it behind their number.
 UNCOUNTED: Final = {"no rate": "without a rate"}
-NO_TRANSFER: Final = "of RPCs only (no rate)"
+NO_TRANSFER: Final = "without a bulk transfer (RPCs, or a test that failed)"
 # What tells a run from others, in few words.
 NAMED_BY: Final = ("session", "job", "rtt_nominal_ms", "iteration")
 
