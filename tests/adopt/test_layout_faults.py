@@ -250,5 +250,4 @@ def test_rows_about_runs_need_a_group_that_names_runs(tmp_path: Path, capsys: py
     files = {f"{cc}-1.json": result(number, cc) for number, cc in enumerate(ALGORITHMS)}
     told = {"told.csv": 'run,rtt_ms\n"cc=bbr, iteration=1",20\n'}
     said = check(tmp_path / "raw", layout, files | told, capsys)
-    assert "  table: it has a column `run`, but no pattern a group of that name; name one, or use a column `file`" in said
-    assert "table: run cc=bbr" not in said
+    assert "  table: it has a column `run`, but no pattern a group of that name; name one, or use a column" in said

@@ -937,6 +937,10 @@ def test_nothing_is_faster_where_no_comparison_says_so():
     *_, last = map(html.unescape, describe_means(make_means(rows), open_one))
     assert "within" not in last
     assert "(95 % interval 1.20 to 9.00; 3 runs of each; Holm’s correction for the number of comparisons leave" in last
+    settled = open_one.with_columns(verdict=pl.lit("equal within ±5 %"), effect_mean_ratio=1.01, effect_low_ratio=1.001)
+    *_, last = map(html.unescape, describe_means(make_means(rows), settled))
+    assert "3 runs of each)" in last
+    assert "Holm" not in last
 
 
 def test_rates_of_unequal_numbers_of_flows_are_said_to_be_per_flow():

@@ -139,7 +139,7 @@ class Layout:
             *(self.describe(own) for own in self.patterns if own.place not in fits),
             *(_describe_row("file", name, files - {*self.by_path}) for name in self.by_path if name not in files),
             *([without] if self.by_run and not has_runs else ()),
-            *(_describe_row("run", name, runs - {*self.by_run}) for name in self.by_run if name not in runs and has_runs),
+            *(_describe_row("run", name, runs - {*self.by_run}) for name in self.by_run if name not in runs),
         ]
 
     def list_shadowed(self, paths: Sequence[str]) -> list[str]:

@@ -7,8 +7,8 @@ PATH: Final = """
     experiment_id, sender_host, host, parameter_name, parameter_value, loss_pct, bottleneck_bps, buffer_bytes,
     limit_packets_count, queue_discipline, background_udp_bps
 """
-# ASSUME: but RTTs this far apart are of several paths, where one algorithm with as many flows has them on both sides. Of
-# different algorithms one may only ever have seen a queue that the other does not build.
+# ASSUME: but RTTs this far apart are of several paths, where one algorithm with as many flows is on both sides. An
+# algorithm that is on one side only may have seen a queue that the other does not build.
 STEP_RATIO: Final = 1.4
 STEP_MS: Final = 1
 # To two digits, as other jobs on the path measured it, too.

@@ -166,7 +166,8 @@ def _say_ratios(own: pl.DataFrame) -> Iterator[str]:
             else f"{counted} run{'' if most == 1 else 's'} of each"
         )
         # By itself each such interval would show a difference.
-        if ((own["effect_low_ratio"] > 1) | (own["effect_high_ratio"] < 1)).any():
+        is_apart = ((own["effect_low_ratio"] > 1) | (own["effect_high_ratio"] < 1)).any()
+        if is_apart and own["verdict"][0] == UNDECIDED:
             notes.append("Holm’s correction for the number of comparisons leaves it open")
     noted = f" ({'; '.join(notes)})" if notes else ""
     yield escape_text(f"{subject}{times} times {slower}’s {name_rate(own)}{noted}")
