@@ -30,6 +30,7 @@ from ccreport.trace.find_table import (
     find_elsewhere,
     find_table,
     list_tables,
+    resolve_built,
 )
 from ccreport.trace.raw_files import load_files_by_algorithm
 from ccreport.trace.rows.left_out import _split
@@ -443,7 +444,7 @@ def test_sizes_may_be_written_as_on_the_pages(database: Path, capsys: pytest.Cap
             r"no published table `r1`, but a run: sql \"FROM labelled_runs WHERE run_id = 'r1'\" has its labels",
         ),
         ("table_2", "flows_count=17", r"no flows_count `17` there; there are `16`$"),
-        ("table_2", "flow_count=16", r"no key `flow_count`; did you mean `flows_count`\?$"),
+        ("table_2", "flow_count=16", r"no key `flow_count`; did you mean `flows_count=16`\?$"),
         ("table_2", "BBR", r"has no key `BBR`; did you mean `algorithm=BBR`\?"),
         ("table_2", "loss_pct=0.1", r"has no key `loss_pct`; did you mean `test_group=0\.1`\?"),
         # Also where another key has left none of the rows with such a value.
@@ -464,6 +465,18 @@ def test_sizes_may_be_written_as_on_the_pages(database: Path, capsys: pytest.Cap
 def test_what_is_not_there_is_answered_with_what_is(database: Path, table: str, cell: str, message: str) -> None:
     with pytest.raises(InputError, match=message):
         explain(table, row=cell, database=database)
+
+
+def test_an_evaluation_from_elsewhere_goes_by_the_name_of_its_results(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    own = Path(shutil.copyfile(EVALUATION, "mine.yaml"))
+    Path("results/mine").mkdir(parents=True)
+    build_database(Path("results/mine"), gather(run(1, {"bbr": 9.0}, rtt_ms=10.0, condition_id="a", **FACTS)), own)
+    assert resolve_built("mine", Path("results")).samefile(own)
+    with pytest.raises(InputError, match="no evaluation is called `nosuch`"):
+        explain("table_2", database=Path("results"), evaluation="nosuch")
 
 
 def test_without_a_row_the_runs_that_a_table_leaves_out_are_told(

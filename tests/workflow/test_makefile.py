@@ -116,6 +116,7 @@ def test_an_archive_is_refused_where_no_target_reads_it(workbench: Path) -> None
     refused = make(workbench, "collect", "ARCHIVE=mine")
     assert refused.returncode == 2
     assert "ARCHIVE is for report, tables, ingest, database and publish" in refused.stderr
+    assert "and collect_into=FOLDER is where a sweep goes" in refused.stderr
     assert not (workbench / "arguments.json").exists()
 
 

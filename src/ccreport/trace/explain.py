@@ -7,7 +7,6 @@ from typing import Any
 import polars as pl
 
 from ccreport.core.errors import InputError
-from ccreport.core.evaluation import resolve_evaluation
 from ccreport.core.tables import load_schema
 from ccreport.core.text import display_name
 from ccreport.summarise.compute_table import add_statistics
@@ -28,6 +27,7 @@ from ccreport.trace.find_table import (
     find_table,
     list_claims,
     list_tables,
+    resolve_built,
     warn_of_other,
 )
 from ccreport.trace.origins import describe_numbers, describe_sources, show_query
@@ -62,6 +62,7 @@ def explain(
     lists all runs and raw files, and prints a long query, too.
     """
     if evaluation:
+        evaluation = str(resolve_built(evaluation, find_results(database)))
         place = _narrow(find_results(database), evaluation, table)
     else:
         warn_of_other(database)
@@ -118,7 +119,7 @@ def explain(
 
 def _narrow(place: Path, evaluation: str, table: str) -> Path:
     """Return the database of an evaluation at a place; the place itself for what a file that was not built declares."""
-    name = resolve_evaluation(evaluation).stem
+    name = Path(evaluation).stem
     own = (database for database in find_databases(place) if database.resolve().parent.name == name)
     if (found := next(own, None)) is None and not (
         table and (find_claim(place, table) or find_exhibit(place, table, evaluation))

@@ -168,6 +168,17 @@ def find_evaluation(database: Path) -> Path:
     return resolve_evaluation(name)
 
 
+def resolve_built(name: str, place: Path) -> Path:
+    """Return the file of an evaluation by name or path; one from elsewhere may be named by its folder of the results.
+
+    Raise InputError where there is no such file.
+    """
+    built = [folder / name / DATABASE for folder in (place, SCHEMAS.parent / place)]
+    if name not in list_evaluations() and (database := next(filter(Path.is_file, built), None)) is not None:
+        return find_evaluation(database)
+    return resolve_evaluation(name)
+
+
 def list_tables(database: Path) -> list[str]:
     """Return the published tables of a database, by its path."""
     with connect(database) as connection:

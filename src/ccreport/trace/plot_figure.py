@@ -13,7 +13,7 @@ import duckdb
 from ccreport.core.declarations import SCHEMAS, load_yaml
 from ccreport.core.declared_files import blame, parse_declared, show_path
 from ccreport.core.errors import InputError
-from ccreport.core.evaluation import MEANS, load_evaluation, resolve_evaluation
+from ccreport.core.evaluation import MEANS, load_evaluation
 from ccreport.core.identifiers import match_runs
 from ccreport.core.schema_problems import find_problem
 from ccreport.core.text import display_name
@@ -36,7 +36,7 @@ from ccreport.summarise.database import quote_text
 from ccreport.summarise.open_results import open_results
 from ccreport.summarise.table_sources import list_own_labels
 from ccreport.trace.absent_values import describe_absent_values
-from ccreport.trace.find_table import DATABASE, find_databases, find_results
+from ccreport.trace.find_table import find_databases, find_results, resolve_built
 
 SUFFIXES: Final = {Path(name).suffix for name in FILES}
 # Files of pictures that people ask for, and others.
@@ -65,13 +65,13 @@ def plot_figure(
 
     Raise FigureError for that, and where the declaration cannot be used.
     """
-    file = resolve_evaluation(str(evaluation))
     database = find_results(database)
-    if database.is_dir():
-        own = database / file.stem / DATABASE
+    file = resolve_built(str(evaluation), database)
+    if not database.is_file():
         # That of the configured evaluation comes first; where there is none, opening it says so.
         with contextlib.suppress(InputError):
-            database = own if own.is_file() else find_databases(database)[0]
+            found = find_databases(database)
+            database = next((own for own in found if own.parent.name == file.stem), found[0])
     if output.suffix.lower() in SUFFIXES | OTHER_SUFFIXES and not output.is_dir():
         raise InputError(f"--output names a folder, which gets all of {', '.join(sorted(SUFFIXES))}: {output.stem}")
     if output.exists() and not output.is_dir():

@@ -9,7 +9,7 @@ from typing import Any, Final
 import polars as pl
 
 from ccreport.core.errors import InputError
-from ccreport.core.schema_problems import guess_near
+from ccreport.core.schema_problems import find_near, guess_near
 from ccreport.core.tables import load_schema
 from ccreport.core.text import display_name
 from ccreport.figures.kit.theme import style_of
@@ -143,6 +143,8 @@ def _select(
         # A number in a text says more than the likeness of names does, and one that many columns may have says less.
         of_text = [key for key in holding if rows[key].dtype == pl.String]
         held_by = of_text or ([] if guess_near(name, keys) else holding)
+        if (near := find_near(name, keys)) in holding:
+            held_by = [near]
         meant = f"{''.join(held_by[:1])}{'' if sign and sign != '=' else '='}{wanted}"
         hint = f"; did you mean `{meant}`?" if held_by else ""
         raise _refuse_key(table, keys, name, rows.columns, hint)
