@@ -30,11 +30,11 @@ NEAR = $(shell "$(PYTHON)" -c 'import difflib, sys; print(*difflib.get_close_mat
   '$(subst ','\'',$(firstword $(STRANGE)))' $(TARGETS) 2>/dev/null)
 $(if $(strip $(STRANGE)),$(error no such target: $(strip $(STRANGE))$(if $(NEAR),; did you mean `make $(NEAR)`?,;) `make help` \
   lists all))
-comma := ,
+COMMA := ,
 # Of the commands only these read an archive, and which one else it was would not be said.
 $(if $(and $(filter command%,$(origin ARCHIVE)),$(filter-out report tables ingest database publish browser pictures,\
   $(MAKECMDGOALS))),$(error ARCHIVE is for report, tables, ingest, database and publish; `snakemake --config archive=PATH` \
-  takes it for other targets$(if $(filter collect,$(MAKECMDGOALS)),$(comma) and collect_into=FOLDER is where a sweep goes)))
+  takes it for other targets$(if $(filter collect,$(MAKECMDGOALS)),$(COMMA) and collect_into=FOLDER is where a sweep goes)))
 # Likewise what one command alone reads.
 ONLY_FOR = $(if $(and $(filter command%,$(origin $(1))),$(filter-out $(2),$(MAKECMDGOALS))),$(error $(1) is for: make $(2)))
 $(foreach name,CAMPAIGN CLOCK,$(call ONLY_FOR,$(name),collect))

@@ -508,6 +508,9 @@ def test_the_same_cells_in_other_bytes_are_equal_cell_by_cell(tmp_path: Path) ->
 def test_what_is_no_release_cannot_be_checked(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["verify", str(tmp_path), "--quick"]) == 2
     assert "has no SHA256SUMS; name the folder" in capsys.readouterr().err
+    (tmp_path / "README.md").write_text("# Release")
+    assert main(["verify", str(tmp_path / "README.md")]) == 1
+    assert "README.md is not a packed release; name the folder, the .tar.zst or" in capsys.readouterr().err
     (tmp_path / "2.0").mkdir()
     (tmp_path / "2.0/SHA256SUMS").touch()
     assert main(["verify", str(tmp_path), "--quick"]) == 2

@@ -7,7 +7,7 @@ from threading import Event
 from typing import Final
 from urllib.parse import quote_from_bytes
 
-from ccreport.archive.unpack import unpack_archive
+from ccreport.archive.unpack import looks_packed, unpack_archive
 from ccreport.core.errors import InputError
 from ccreport.core.schema_problems import guess_path
 from ccreport.publish import CRATE, MAKES_RELEASE, PACKAGE, SUMS
@@ -34,6 +34,8 @@ def open_release(place: str, work: Path) -> tuple[Path, list[str]]:
     path = _fetch(place, work / "fetched") if is_remote(place) else Path(place)
     left_out: list[str] = []
     if path.is_file():
+        if not is_packed(path.name) and not looks_packed(path):
+            raise InputError(f"{place} is not a packed release; {NAMED}")
         left_out = unpack_archive(path, work / "unpacked")
         path = work / "unpacked"
     if not path.is_dir():
