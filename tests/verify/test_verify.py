@@ -509,7 +509,7 @@ def test_what_is_no_release_cannot_be_checked(tmp_path: Path, capsys: pytest.Cap
     assert main(["verify", str(tmp_path), "--quick"]) == 2
     assert "has no SHA256SUMS; name the folder" in capsys.readouterr().err
     (tmp_path / "README.md").write_text("# Release")
-    assert main(["verify", str(tmp_path / "README.md")]) == 1
+    assert main(["verify", str(tmp_path / "README.md")]) == 2
     assert "README.md is not a packed release; name the folder, the .tar.zst or" in capsys.readouterr().err
     (tmp_path / "2.0").mkdir()
     (tmp_path / "2.0/SHA256SUMS").touch()
