@@ -50,6 +50,11 @@ def test_columns_may_be_apart_by_commas_semicolons_or_tabs(tmp_path: Path, separ
             "{},10,2",
             ("call that column `file` (and `one_way_delay_ms` `owd_ms`), then add `table: index.csv` to layout.yaml."),
         ),
+        (
+            "filename,loss %,drop fraction of the switch",
+            "{},0.1,7",
+            ("call that column `file` (and `loss %` `loss_pct`), then add `table: index.csv` to layout.yaml."),
+        ),
         ("rtt_ms,filename,lab", "10,{},north", "call that column `file`, then add `table: index.csv` to layout.yaml."),
     ],
 )

@@ -29,6 +29,7 @@ DELAYS: Final = frozenset({"delay", "owd", "oneway", "lat", "latency", "rtt", "p
 OF_DELAYS: Final = {"ms": "rtt_ms", "us": "rtt_us", "s": "rtt_s"}
 ONE_WAY: Final = {unit: group.replace("rtt", "owd") for unit, group in OF_DELAYS.items()}
 LOSSES: Final = frozenset({"loss", "losses", "lossrate", "drop", "drops", "droprate", "plr"})
+OF_LOSSES: Final = {"pct": "loss_pct", "ratio": "loss_ratio"}
 UNITS: Final = {
     **dict.fromkeys(("percent", "percentage", "prozent"), "pct"),
     **dict.fromkeys(("fraction", "prob", "probability"), "ratio"),
@@ -57,7 +58,7 @@ def describe_missing(rows: Sequence[Row], manifests: Iterable[Manifest], layout:
         yield from _list_alike(lacking, layout, DELAYS, OF_DELAYS)
     if lacking := [row for row in rows if not ("loss_pct" in (row.run.conditions or {}) or row.kinds["pre-netem"])]:
         yield f"{_count(lacking, rows)} no declared loss: nothing says which loss the path was set to."
-        yield from _list_alike(lacking, layout, LOSSES, {"pct": "loss_pct", "ratio": "loss_ratio"})
+        yield from _list_alike(lacking, layout, LOSSES, OF_LOSSES)
         yield "Say it by a group or a column `loss_pct`, or record the path:"
         yield "  tc -s qdisc > NAME_netem.txt    (with `kind: netem` in the layout)"
 
@@ -96,6 +97,13 @@ def find_one_way(name: str) -> str | None:
     parts = _split_name(name)
     is_one_way = {"owd", "oneway"}.intersection(parts) or ("one", "way") in itertools.pairwise(parts)
     return _find_alike(name, DELAYS, ONE_WAY) if is_one_way else None
+
+
+def find_loss(name: str) -> str | None:
+    """Return the group for a column that is by its name of losses with their unit: loss_pct for `loss %`."""
+    parts = _split_name(name)
+    has_unit = bool(parts) and UNITS.get(parts[-1], parts[-1]) in OF_LOSSES
+    return _find_alike(name, LOSSES, OF_LOSSES) if has_unit else None
 
 
 def _name_ports(rows: Sequence[Row]) -> str:

@@ -10,7 +10,7 @@ from itertools import zip_longest
 from pathlib import Path
 from typing import Final
 
-from ccreport.adopt.missing import find_one_way
+from ccreport.adopt.missing import find_loss, find_one_way
 from ccreport.adopt.named_runs import Table, name_runs
 from ccreport.adopt.path_words import DAY
 from ccreport.adopt.proposal import Proposal
@@ -200,7 +200,7 @@ def _hint_at_others(header: Sequence[str], rows: Sequence[Sequence[str]], column
 def _list_renamed(header: Sequence[str], notes: Collection[str], column: str) -> dict[str, str]:
     """Return the groups of columns of a CSV that are called otherwise."""
     others = [other for other in header if other not in (*notes, column) and find_group(other)[0] not in KNOWN]
-    meant = {other: find_meant(other) or find_one_way(other) for other in others}
+    meant = {other: find_meant(other) or find_one_way(other) or find_loss(other) for other in others}
     return {other: group for other, group in meant.items() if group is not None}
 
 
