@@ -639,6 +639,17 @@ def test_without_a_table_all_are_listed(tmp_path: Path, capsys: pytest.CaptureFi
     printed = capsys.readouterr().out
     assert printed.startswith("own, tables:\n  coefficients\n  comparisons\n")
     assert "  table_2_testbed\n" in printed
+    # Of what was made before another archive was read there is only the name.
+    (tmp_path / "older").mkdir()
+    older = build_database(tmp_path / "older", run(1, {"cubic": 10.0}, rtt_ms=50.0))
+    (tmp_path / "archive.json").write_text("{}")
+    os.utime(older, (1e9, 1e9))
+    os.utime(tmp_path / "archive.json", (2e9, 2e9))
+    os.utime(tmp_path / "own/archive.duckdb", (2e9, 2e9))
+    assert main(["explain", "--database", str(tmp_path)]) == 0
+    listed = capsys.readouterr().out
+    assert listed.count("table_2_testbed") == 1
+    assert listed.endswith("Older than the last reading of an archive: older; a build makes them anew.\n")
 
 
 def test_a_check_of_a_claim_can_be_tried_in_sql(database: Path, capsys: pytest.CaptureFixture[str]) -> None:

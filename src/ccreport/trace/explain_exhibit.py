@@ -13,7 +13,7 @@ from ccreport.core.text import count_things, display_name
 from ccreport.figures.exhibits import NUMBER, Exhibit, find_exhibits, find_number
 from ccreport.figures.select.declaration import RUNS, FigureDeclaration, choose_view, read_declaration
 from ccreport.summarise.database import quote_name
-from ccreport.summarise.open_results import open_results
+from ccreport.summarise.open_results import is_outdated, open_results
 from ccreport.trace.claims.checked_runs import SHOWN
 from ccreport.trace.find_table import find_databases, find_evaluation, list_claims, list_tables, list_verdicts
 from ccreport.trace.origins import show_query
@@ -127,9 +127,14 @@ def list_declared(database: Path, evaluation: str = "") -> dict[str, Exhibit]:
 
 
 def describe_all(place: Path, kind: str = "") -> str:
-    """Return the tables, figures and claims of all evaluations at a place, or one kind, the configured one first."""
+    """Return the tables, figures and claims of all evaluations at a place, or one kind, the configured one first.
+
+    Of those that are older than the last reading of an archive, beside others, only the names are said.
+    """
+    found = find_databases(place)
+    current = [database for database in found if not is_outdated(database)] or found
     parts: list[str] = []
-    for database in find_databases(place):
+    for database in current:
         name, declared = database.resolve().parent.name, list_declared(database)
         tables = {table: declared[table].title if table in declared else "" for table in list_tables(database)}
         if kind in ("", "table"):
@@ -140,6 +145,8 @@ def describe_all(place: Path, kind: str = "") -> str:
         if kind in ("", "claim") and (verdicts := list_verdicts(database)):
             numbered = [(f"{number} {claim}", verdict) for number, claim, verdict in verdicts]
             parts += [f"{name}, claims:", *_align(numbered), ""]
+    if older := [database.resolve().parent.name for database in found if database not in current]:
+        parts += [f"Older than the last reading of an archive: {', '.join(older)}; a build makes them anew.", ""]
     return "\n".join(map(display_name, parts[:-1]))
 
 
