@@ -10,7 +10,7 @@ import polars as pl
 import yaml
 
 import ccreport
-from ccreport.compare.claim_verdicts import show_percentages
+from ccreport.compare.claim_verdicts import show_units
 from ccreport.compare.claims import load_explanations
 from ccreport.core.atomic_files import replaces_folder
 from ccreport.core.evaluation import MEANS, list_evaluations, load_evaluation
@@ -129,7 +129,7 @@ def render_fragments(
     declared["claims"] = leave_out_unrelated(declared, flows["cc"].drop_nulls().unique(), summaries, figures)
     compared, judged = (read_table(name, [path]) for name, path in (("reproduction", reproduction), ("claims", claims)))
     explained = load_explanations(explanations, evaluation.stem, declared["claims"], archive)
-    judged = show_percentages(judged, declared["claims"])
+    judged = show_units(judged, declared["claims"])
     exhibits = _count_exhibits(declared, summaries, figures)
     release = settings["release"]
     authors = list_authors(release, citation, facts["sha256"])
