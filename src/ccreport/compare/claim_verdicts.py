@@ -13,6 +13,8 @@ from typing import Any, Final
 
 import polars as pl
 
+from ccreport.compare.intervals import RANGE
+
 # As the table `claims` has them.
 HOLDS: Final = "holds"
 FAILS: Final = "does not hold"
@@ -73,7 +75,8 @@ def _find_unit(check: Mapping[str, Any]) -> tuple[float, str] | None:
         return None
     if check.get("is_percentage"):
         return 100.0, "percentage points" if check.get("neutral") == 0 else "%"
-    if not RATE.match(check.get("sql", "")):
+    # A range of rows is how many times the least the greatest is.
+    if not RATE.match(check.get("sql", "")) or check.get("extreme") == RANGE:
         return None
     bounds = [abs(check[bound]) for bound in ("at_least", "at_most") if check.get(bound) is not None]
     return (1e-9, "Gbit/s") if max(bounds, default=0) >= 1e9 else (1e-6, "Mbit/s")
