@@ -306,11 +306,26 @@ def test_back_leads_to_the_run_before(open_page: Open) -> None:
 
 
 def test_a_link_to_what_is_not_there_says_so(open_page: Open) -> None:
-    page = open_page("#run=elsewhere&sort=nonsense&page=99&session=other&t=9-1")
+    page = open_page("#run=elsewhere&sort=nonsense&page=99&rtt_min=low&t=9-1")
     expect(page.locator("#x-message")).to_have_text("Not in this archive: elsewhere")
     # What no control can show does not filter; the page is the last there is.
     expect(page.locator("#x-count")).to_have_text(f"{ALL} of {ALL} runs")
     expect(page.locator("#x-page")).to_have_text("Page 2 of 2")
+
+
+def test_a_link_that_filters_by_what_no_run_has_leaves_no_run_and_says_so(open_page: Open) -> None:
+    page = open_page("#cc=bbr9&session=other&flows=2")
+    expect(page.locator("#x-count")).to_have_text(f"0 of {ALL} runs")
+    expect(page.locator("#x-none")).to_have_text("No run has session = other. No run has cc = bbr9.")
+    assert page.locator("#x-cc option:checked").inner_text() == "bbr9 (no run)"
+    page.select_option("#x-session", "")
+    expect(page.locator("#x-none")).to_have_text("No run has cc = bbr9.")
+    page.evaluate("location.hash = 'cc=cubic&rtt=10&flows=3'")
+    expect(page.locator("#x-none")).to_have_text("No run has flows = 3.")
+    expect(page.locator("#x-filters option.x-absent")).to_have_count(1)
+    page.select_option("#x-flows", "")
+    page.fill("#x-find", "nothing like this")
+    expect(page.locator("#x-none")).to_have_text("No run matches these filters.")
 
 
 def test_names_of_the_archive_are_text_everywhere(open_page: Open) -> None:

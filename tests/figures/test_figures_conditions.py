@@ -718,3 +718,24 @@ def test_figures_of_many_runs_stay_small(tmp_path: Path) -> None:
 def test_a_path_without_a_recorded_bottleneck_is_not_said_to_have_one() -> None:
     shown = describe_panel(("bottleneck_bps", "buffer_bytes", "rtt_ms"), (None, None, 20.0))
     assert shown == "no known bottleneck, no known buffer, RTT 20 ms"
+
+
+@pytest.mark.parametrize(
+    ("column", "value", "shown"),
+    [
+        ("rtt_nominal_ms", 5.0, "RTT 5 ms"),
+        ("rtt_nominal_ms", None, "RTT unknown"),
+        ("rtt_min_ms", 5.25, "RTT min 5.25 ms"),
+        ("nic_bps", 1e10, "sender's line 10 Gbit/s"),
+        ("mtu_bytes", 9000, "MTU 9 kB"),
+        ("duration_s", 10.0, "duration 10 s"),
+        ("retransmit_ratio", 0.02, "retransmitted 2 %"),
+        ("jain_ratio", 0.9, "Jain's index 0.9"),
+        ("iteration", 3, "iteration 3"),
+        ("is_cpu_bound", True, "is CPU bound: yes"),
+        ("kernel", "6.1.0", "6.1.0"),
+        ("kernel", None, "kernel unknown"),
+    ],
+)
+def test_a_panel_by_any_column_has_its_name_and_its_unit(column: str, value: Any, shown: str) -> None:
+    assert describe_panel((column, "loss_pct"), (value, 0.0)) == f"{shown}, no loss"

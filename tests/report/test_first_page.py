@@ -814,11 +814,15 @@ def test_labels_are_called_by_what_the_evaluation_shows_them_as():
         "path": {"cases": [{"value": "esnet", "shown": "ESnet"}, {"value": "non-esnet", "shown": "non-ESnet"}]},
         "speed": {"cases": [{"value": "40g", "shown": "40G"}, {"value": "10g"}]},
     }
-    cells = pl.Series(["40g sender, esnet, both", "10g sender, non-esnet, both", "140g, my esnet"])
-    assert call_labels(cells, labels).to_list() == [
+    cells = pl.Series(
+        ["40g sender, esnet, both", "10g sender, non-esnet, both", "140g, my esnet", "both BBRv2 and bbr"]
+    )
+    declared = {"labels": labels, "algorithms": {"BBRv2": {"members": ["bbr2"]}}, "algorithm_names": {}}
+    assert call_labels(cells, declared).to_list() == [
         "40G sender, ESnet, both",
         "10g sender, non-ESnet, both",
         "140g, my esnet",
+        "both BBRv2 and BBR",
     ]
 
 
@@ -885,7 +889,8 @@ def test_round_trip_times_are_those_of_runs_that_count(tmp_path: Path):
                 (80.2::DOUBLE, 80.0::DOUBLE, TRUE), (88.04, NULL, TRUE), (300.0, 300.0, FALSE), (NULL, NULL, TRUE)
             ) AS runs(rtt_ms, rtt_nominal_ms, is_counted)
         """)
-    found = read_rtts(database, {"path": {"cases": [{"value": "esnet", "shown": "ESnet"}]}})
+    labels = {"path": {"cases": [{"value": "esnet", "shown": "ESnet"}]}}
+    found = read_rtts(database, {"labels": labels, "algorithms": {}, "algorithm_names": {}})
     assert found["question"].to_list() == ["ESnet, RTT ≥ 30 ms"]
     assert name_rtts(found, found) == "80, 88 ms"
     assert name_rtts(found, found.clear()) == ""

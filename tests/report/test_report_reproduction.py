@@ -7,7 +7,8 @@ import polars as pl
 import pytest
 from report_inputs import NASTY
 
-from ccreport.compare.claim_verdicts import CHECKED, show_percentages
+from ccreport.compare.claim_verdicts import CHECKED, is_opposite, show_units
+from ccreport.compare.claim_wording import require_bounds, show_interval
 from ccreport.core.tables import conform
 from ccreport.figures.exhibits import find_exhibits
 from ccreport.report.fragments.claims import describe_claims, render_claims
@@ -469,13 +470,38 @@ def test_checks_that_are_declared_as_percentages_are_shown_in_per_cent() -> None
         pl.lit(None, pl.Float64).alias(name) for name in CHECKED if name not in rows[0]
     )
     checks = [[{"name": "ratio", "is_percentage": is_percentage}] for is_percentage in (True, False)]
-    shown = show_percentages(judged, {claim: {"checks": own} for claim, own in zip("ab", checks, strict=True)})
+    shown = show_units(judged, {claim: {"checks": own} for claim, own in zip("ab", checks, strict=True)})
     assert shown.select("check", "value", "at_least", "low").rows() == [
         ("ratio (%)", pytest.approx(11), pytest.approx(10), None),
         ("ratio", 0.11, 0.1, None),
     ]
-    assert show_percentages(judged.clear(), {}).is_empty()
+    assert show_units(judged.clear(), {}).is_empty()
     # Of two percentages the difference is none.
     checks[0][0]["neutral"] = 0
-    shown = show_percentages(judged, {claim: {"checks": own} for claim, own in zip("ab", checks, strict=True)})
+    shown = show_units(judged, {claim: {"checks": own} for claim, own in zip("ab", checks, strict=True)})
     assert shown["check"].to_list() == ["ratio (percentage points)", "ratio"]
+
+
+def test_checks_of_a_mean_rate_are_shown_in_the_unit_of_their_bound() -> None:
+    row = {"check": "mean", "check_number": 1, "value": 78.3e6, "low": 62.3e6, "high": 98.4e6}
+    judged = pl.DataFrame([row | {"claim": claim} for claim in "abc"]).with_columns(
+        at_most=pl.Series([200e6, 2e9, 200e6]), at_least=None, paper_value=None, with_suspects_value=None
+    )
+    mean = "SELECT mean_of(list(rate) FILTER (cc = 'cubic'))\nFROM measured"
+    declared = {
+        "a": {"name": "mean", "sql": mean, "at_most": 200e6},
+        "b": {"name": "mean", "sql": mean, "at_most": 2e9},
+        # Of which it is not known that it is a rate.
+        "c": {"name": "mean", "sql": "SELECT mean_of(list(share)) FROM measured", "at_most": 200e6},
+    }
+    shown = show_units(judged, {claim: {"checks": [check]} for claim, check in declared.items()}).to_dicts()
+    told = [f"{row['check']}: {show_interval(row)}, {require_bounds(row)}" for row in shown]
+    assert told == [
+        "mean (Mbit/s): 62.3–98.4, at most 200",
+        "mean (Gbit/s): 0.0623–0.0984, at most 2",
+        "mean: 62300000–98400000, at most 200000000",
+    ]
+    # The value at which neither side is ahead is in that unit, too.
+    opposite = {**shown[0], "at_least": 200.0, "at_most": None}
+    assert is_opposite(opposite, {**declared["a"], "neutral": 100e6})
+    assert not is_opposite(opposite, {**declared["a"], "neutral": 80e6})

@@ -139,6 +139,15 @@ def test_a_text_that_no_run_has_is_told_with_what_there_is(tmp_path: Path) -> No
         path.write_text(text, encoding="utf-8")
         (problem,) = map(str, list_unmet(build_database(tmp_path, runs, path), path))
         assert problem.startswith(f"{path}{said}")
+    # By these a claim's link finds its runs.
+    for filters, said in [
+        ("{cc: bbr9, flows: 2}", "cc: no run has cc = 'bbr9'; did you mean `bbr`?"),
+        ("{cc: reno, mode: boht}", "mode: no run has mode = 'boht'; did you mean `both`?"),
+        ("{cc: CUBIC}", "cc: no run has cc = 'CUBIC'; did you mean `cubic`?"),
+    ]:
+        path.write_text(TEXT.replace("    source: b\n", f"    source: b\n    explorer: {filters}\n"), encoding="utf-8")
+        (problem,) = map(str, list_unmet(build_database(tmp_path, runs, path), path))
+        assert problem == f"{path}:29: claims.one.explorer.{said}"
     # Another part of it is met.
     path.write_text(TEXT.replace("mode = 'both'", "host <> 'nowhere'"), encoding="utf-8")
     assert list(list_unmet(build_database(tmp_path, runs, path), path)) == []

@@ -144,7 +144,8 @@ NAMED = (
 
 def test_an_extreme_says_which_row_it_is_of(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     printed = explain_extreme(tmp_path, capsys, GROUPED.format(50), "greatest")
-    assert "\n  here           20000000\n  which          the greatest of 1 row: RTT (ms) 10\n" in printed
+    assert "Check 1, rate (Mbit/s): " in printed
+    assert "\n  here           20.0\n  which          the greatest of 1 row: RTT (ms) 10\n" in printed
 
 
 def test_of_a_range_both_ends_are_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -13,6 +13,8 @@ from typing import Any, Final
 
 import polars as pl
 
+from ccreport.compare.intervals import RANGE
+
 # As the table `claims` has them.
 HOLDS: Final = "holds"
 FAILS: Final = "does not hold"
@@ -38,32 +40,46 @@ OUTSIDE: Final = "outside what the claim accepts"
 CHECKED: Final = ("paper_value", "at_least", "at_most", "value", "low", "high", "with_suspects_value")
 # A claim of several checks fails by the first of these.
 FAILURES: Final = (OPPOSITE, UNEQUAL, NO_DIFFERENCE, OUTSIDE, SIZE)
+# SELECT mean_of(list(rate) FILTER (cc = 'cubic'))
+RATE: Final = re.compile(r"\s*SELECT\s+(?:mean_of|difference_of)\s*\(\s*list\s*\(\s*rate\s*\)", re.IGNORECASE)
 QUOTIENT: Final = re.compile(r"\s*SELECT\s+quotient_of\s*\(", re.IGNORECASE)
 
 
-def show_percentages(judged: pl.DataFrame, claims: Mapping[str, Any]) -> pl.DataFrame:
-    """Return the table `claims` with the checks that an evaluation declares as percentages in per cent.
+def show_units(judged: pl.DataFrame, claims: Mapping[str, Any]) -> pl.DataFrame:
+    """Return the table `claims` with percentages in per cent and rates in Mbit/s or Gbit/s, named behind the check.
 
-    The difference of two is in percentage points.
+    Percentages are the checks that an evaluation declares so; the difference of two is in percentage points.
     """
     checks = [
-        (claim, check["name"], "percentage points" if check.get("neutral") == 0 else "%")
+        (claim, check["name"], *unit)
         for claim, facts in claims.items()
         for check in facts["checks"]
-        if check["is_percentage"]
+        if (unit := _find_unit(check))
     ]
-    units = pl.DataFrame(checks, schema=dict.fromkeys(("claim", "check", "unit"), pl.String), orient="row").unique(
-        ("claim", "check")
-    )
+    schema = {"claim": pl.String, "check": pl.String, "factor": pl.Float64, "unit": pl.String}
+    units = pl.DataFrame(checks, schema=schema, orient="row").unique(("claim", "check"))
     is_shown = pl.col("unit").is_not_null()
     return (
         judged.join(units, on=["claim", "check"], how="left", maintain_order="left")
         .with_columns(
             pl.when(is_shown).then(pl.format("{} ({})", "check", "unit")).otherwise("check").alias("check"),
-            *(pl.when(is_shown).then(100 * pl.col(name)).otherwise(name).alias(name) for name in CHECKED),
+            *(pl.when(is_shown).then(pl.col("factor") * pl.col(name)).otherwise(name).alias(name) for name in CHECKED),
         )
-        .drop("unit")
+        .drop("unit", "factor")
     )
+
+
+def _find_unit(check: Mapping[str, Any]) -> tuple[float, str] | None:
+    """Return what the numbers of a check are multiplied with to be shown, and their unit; None where they stay."""
+    if check.get("is_as_stored"):
+        return None
+    if check.get("is_percentage"):
+        return 100.0, "percentage points" if check.get("neutral") == 0 else "%"
+    # A range of rows is how many times the least the greatest is.
+    if not RATE.match(check.get("sql", "")) or check.get("extreme") == RANGE:
+        return None
+    bounds = [abs(check[bound]) for bound in ("at_least", "at_most") if check.get(bound) is not None]
+    return (1e-9, "Gbit/s") if max(bounds, default=0) >= 1e9 else (1e-6, "Mbit/s")
 
 
 def name_verdict(rows: Sequence[Mapping[str, Any]], facts: Mapping[str, Any]) -> str:
@@ -130,9 +146,10 @@ def _name_failure(failure: str) -> str:
 
 
 def _find_neutral(check: Mapping[str, Any]) -> float | None:
-    """Return a check's neutral value in the unit in which its row is shown, `show_percentages`."""
+    """Return a check's neutral value in the unit in which its row is shown, `show_units`."""
     neutral: float | None = check.get("neutral", 1 if QUOTIENT.match(check.get("sql", "")) else None)
-    return 100 * neutral if neutral is not None and check.get("is_percentage") else neutral
+    unit = _find_unit(check)
+    return unit[0] * neutral if neutral is not None and unit else neutral
 
 
 def _find_failure(row: Mapping[str, Any], neutral: float | None) -> str:

@@ -212,8 +212,8 @@ def judge_claim(
     verdicts = [row["verdict"] for row in rows]
     verdict = FAILS if FAILS in verdicts else UNKNOWN if UNKNOWN in verdicts else HOLDS
     rows = [row | {"claim_verdict": verdict} for row in rows]
-    # Bounds and values are not in per cent here.
-    facts: dict[str, Any] = {"checks": [{**check, "is_percentage": False} for check in checks]}
+    # Bounds and values are not in per cent or Mbit/s here.
+    facts: dict[str, Any] = {"checks": [{**check, "is_as_stored": True} for check in checks]}
     named = zip(rows, name_checks(rows, facts), strict=True)
     words = name_verdict(rows, facts)
     return [row | {"claim_verdict_shown": words, "verdict_shown": of_check} for row, of_check in named]

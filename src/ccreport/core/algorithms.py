@@ -14,6 +14,17 @@ KNOWN: Final = (
     *("htcp", "hybla", "illinois", "lp", "nv", "prague", "reno", "scalable", "vegas", "veno", "westwood", "yeah"),
 )
 
+# What people call them, where an evaluation has no name of its own.
+NAMES: Final[Mapping[str, str]] = {
+    "cubic": "CUBIC",
+    "bbr": "BBR",
+    "bbr1": "BBRv1",
+    "bbr2": "BBRv2",
+    "bbr3": "BBRv3",
+    "reno": "Reno",
+    "htcp": "H-TCP",
+    "dctcp": "DCTCP",
+}
 # Of user space and of data centres.
 ELSEWHERE: Final = ("copa", "pcc", "swift", "vivace")
 # BBR v2 · bbr-v2 · BBRv2

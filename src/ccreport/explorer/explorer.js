@@ -14,6 +14,8 @@
   const WIDE = "(min-width: 84rem)";
   const PHONE = "(max-width: 40rem)";
   const SUSPECT = "suspect";
+  // Options for what a link filters by and no run has.
+  const ABSENT = "x-absent";
   const byId = id => document.getElementById(`x-${id}`);
 
   let list;
@@ -118,8 +120,9 @@
     for (const name of RANGES) {
       if (!byId(name).hidden && ["min", "max"].some(end => state.filters[`${name}_${end}`])) state.filters[name] = explorer.RANGE;
     }
+    offerAbsent();
     for (const name of FILTERS) byId(name).value = state.filters[name];
-    // A select that does not offer what the URL asks for would filter by what nobody sees.
+    // An input takes no text in place of a number.
     for (const name of FILTERS) state.filters[name] = byId(name).value;
     showRanges();
     for (const input of document.getElementsByName("x-by")) input.checked = input.value === state.by;
@@ -129,6 +132,26 @@
     reveal();
     // The plots take room from the list.
     paint().then(scrollToPicked);
+  };
+
+  // What a link filters by and no run has is a choice, too: it leaves no run, and the list says why.
+  const offerAbsent = () => {
+    for (const option of document.querySelectorAll(`#x-filters option.${ABSENT}`)) option.remove();
+    for (const name of SELECTS) {
+      const value = state.filters[name];
+      if (!value || [...byId(name).options].some(option => option.value === value)) continue;
+      if (byId(name).hidden) {
+        // Many values are a range.
+        for (const end of ["min", "max"]) state.filters[`${name}_${end}`] = value;
+        state.filters[name] = explorer.RANGE;
+      } else byId(name).append(make("option", { value, class: ABSENT }, `${value} (no run)`));
+    }
+  };
+
+  const describeNone = () => {
+    const absent = SELECTS.filter(name => byId(name).selectedOptions[0].className === ABSENT);
+    if (absent.length === 0) return "No run matches these filters.";
+    return absent.map(name => `No run has ${name} = ${byId(name).value}.`).join(" ");
   };
 
   // A link to a run shows it in the list, on whichever page it is; a link to a page stays there.
@@ -177,6 +200,7 @@
     byId("previous").disabled = state.page === 0;
     byId("next").disabled = state.page === pages - 1;
     byId("none").hidden = rows.length > 0;
+    byId("none").textContent = describeNone();
     const set = FILTERS.filter(name => state.filters[name]).length + (state.box ? 1 : 0);
     byId("reset").disabled = set === 0;
     byId("set").textContent = set ? `(${set} set)` : "";

@@ -72,6 +72,7 @@ def _respell_algorithm(column: str, value: str, groups: Mapping[str, Any]) -> st
 def list_unmet(database: Path, evaluation: Path) -> Iterator[DeclarationError]:
     """Yield what to say of each text that an evaluation's SQL compares a column with and no run has, but nearly.
 
+    So of the texts that a claim's link to the explorer filters by.
     Of `mode`, which is `both` or an algorithm, also what is like none of them, and so of every column in the condition
     of a table that no run meets. Declared algorithms may be absent. Of
     `cc` and `cc_list` they are the kernel's names, the members of groups, and of `algorithm` the groups' names.
@@ -101,19 +102,21 @@ def list_unmet(database: Path, evaluation: Path) -> Iterator[DeclarationError]:
                 return False
             return connection.table(f"{place[1]}_runs").limit(1).fetchall() == []
 
-        for place, text in _list_sql(declared):
-            for column, value in _list_compared(_parse(connection, text)):
-                if column in ALGORITHM_COLUMNS and (hint := _guess_algorithm(column, value, names)):
-                    problem = f"{format_place(place)}: no run has {column} = '{value}'{hint}"
-                    yield blame(evaluation, DeclarationError(problem, place, TOKEN.findall(value)))
-                if column not in columns or value in absent or value in (held := list_held(column)):
-                    continue
-                hint = guess_near(value, held)
-                if not hint and (column == "mode" or is_empty(place)):
-                    hint = guess(value, held) if len(held) <= LISTED_AT_MOST else f"; there are {len(held):,} others"
-                if hint:
-                    problem = f"{format_place(place)}: no run has {column} = '{value}'{hint}"
-                    yield blame(evaluation, DeclarationError(problem, place, TOKEN.findall(value)))
+        compared = [
+            (place, *pair) for place, text in _list_sql(declared) for pair in _list_compared(_parse(connection, text))
+        ]
+        for place, column, value in [*compared, *_list_filters(declared)]:
+            if column in ALGORITHM_COLUMNS and (hint := _guess_algorithm(column, value, names)):
+                problem = f"{format_place(place)}: no run has {column} = '{value}'{hint}"
+                yield blame(evaluation, DeclarationError(problem, place, TOKEN.findall(value)))
+            if column not in columns or value in absent or value in (held := list_held(column)):
+                continue
+            hint = guess_near(value, held)
+            if not hint and (column == "mode" or is_empty(place)):
+                hint = guess(value, held) if len(held) <= LISTED_AT_MOST else f"; there are {len(held):,} others"
+            if hint:
+                problem = f"{format_place(place)}: no run has {column} = '{value}'{hint}"
+                yield blame(evaluation, DeclarationError(problem, place, TOKEN.findall(value)))
 
 
 def _guess_algorithm(column: str, value: str, names: Mapping[str, Collection[str]]) -> str:
@@ -156,6 +159,14 @@ def _list_sql(declared: Any, place: Place = ()) -> Iterator[tuple[Place, str]]:
             yield (*place, key), value
         else:
             yield from _list_sql(value, (*place, key))
+
+
+def _list_filters(declared: Mapping[str, Any]) -> Iterator[tuple[Place, str, str]]:
+    """Yield place, column and text of the explorer's filters by which claims find the runs behind them."""
+    for claim, facts in declared["claims"].items():
+        for column in ("cc", "mode"):
+            if value := facts["explorer"].get(column):
+                yield ("claims", claim, "explorer", column), column, value
 
 
 def _parse(connection: duckdb.DuckDBPyConnection, text: str) -> Any:

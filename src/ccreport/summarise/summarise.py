@@ -11,6 +11,7 @@ from ccreport.core.atomic_files import replaces_folder
 from ccreport.core.csv_files import write_csv
 from ccreport.core.evaluation import MEANS, load_evaluation
 from ccreport.core.tables import TableError, TableWriter, load_schema
+from ccreport.summarise.algorithm_names import show_algorithms, show_algorithms_within
 from ccreport.summarise.compute_table import STATISTICS, compute_table
 from ccreport.summarise.database import QueryError, connect
 from ccreport.summarise.grids.cells import NOTHING_BOLD, Bold, lay_out_cells, lay_out_rows
@@ -54,7 +55,7 @@ def summarise_tables(evaluation: Path, database: Path, output: Path) -> None:
     """Write all published tables of an evaluation into a folder, as `summarise_table` does each."""
     whole = load_evaluation(evaluation)
     declared = whole["tables"]
-    names = {"short_titles": shorten_titles(declared), "shown": read_shown_names(whole["labels"])}
+    names = {"short_titles": shorten_titles(declared), "shown": read_shown_names(whole["labels"]), "evaluation": whole}
     published = {
         table: {"published": evaluation.parent / facts["expected"]} for table, facts in whole["reproduction"].items()
     }
@@ -98,7 +99,8 @@ def summarise_table(connection: duckdb.DuckDBPyConnection, table: str, declared:
     if "rtt_bucket" in declared.get("columns", ()):
         grid = head_columns(grid, list_rtts(connection, table))
     if "published" in declared:
-        grid = mark_unpublished(grid, declared["published"], summary.select(declared["rows"]), declared["shown"])
+        keys = summary.select(declared["rows"])
+        grid = mark_unpublished(grid, declared["published"], keys, declared["shown"], declared.get("evaluation"))
     grid = share_names(share_runs(grid))
     (output / f"{table}.html").write_text(format_html(grid), encoding="utf-8")
     (output / f"{table}.tex").write_text(format_latex(grid), encoding="utf-8")
@@ -142,6 +144,10 @@ def lay_out_table(
     summary = name_tables(summary, declared.get("short_titles", {}))
     summary, schema = show_labels(summary, load_schema(table), declared)
     summary = show_names(summary, declared.get("shown", NOTHING_SHOWN))
+    if "evaluation" in declared:
+        summary = show_algorithms(summary, declared["evaluation"])
+    if "evaluation" in declared and "question" in summary.columns:
+        summary = summary.with_columns(show_algorithms_within(summary["question"], declared["evaluation"]))
     if "rows" in declared and "measures" not in declared:
         return lay_out_cells(summary, table, declared, notes, bold)
     bases = summary["rate_basis"].drop_nulls().unique().to_list() if "rate_basis" in summary.columns else []

@@ -58,18 +58,20 @@ def find_mistyped(arguments: Sequence[str]) -> str | None:
             # Without quotes it goes on in the next word, of which more can be said.
             is_whole = all(READ.match(word) for word in values[number + 1 : number + 2])
             if is_whole and given.lstrip()[:1] in ("{", "[") and (fault := _find_fault(given)):
-                return f"--config: `{entry}` is not YAML: {fault}"
+                return f"--config: `{entry}`{fault}"
             if key == PATHVARS and not given.lstrip().startswith("{"):
                 return f"--config: `{entry}` is not a group of keys; write 'pathvars={{results: {given}}}'"
     return None
 
 
 def _find_fault(given: str) -> str | None:
-    """Return why a group or list of the command line is not YAML, None where it is."""
+    """Return what to say behind a group or list of the command line that cannot be read, None where it can."""
     try:
         parse_declared(given, "")
     except DeclarationError as error:
-        return str(error).partition("not YAML: ")[2] or str(error)
+        # Without the line: ":1: not YAML: …", or of what is YAML, but no date or a key twice, ":1: …".
+        reason = str(error).lstrip(":0123456789 ")
+        return f" is {reason}" if reason.startswith("not YAML: ") else f": {reason}"
     return None
 
 

@@ -1,14 +1,17 @@
 import math
+import re
 from pathlib import Path
 from typing import Any
 
 import polars as pl
 import pytest
-from archives import ROOT, summarise_one
+from archives import ROOT, summarise_one, write_yaml
 from condition_runs import Rows, build_database, gather, make_run, make_transfers
 
+from ccreport.core.declarations import load_yaml
 from ccreport.core.evaluation import load_evaluation
 from ccreport.core.tables import read_table
+from ccreport.summarise.algorithm_names import show_algorithms
 from ccreport.summarise.database import connect
 from ccreport.summarise.statistics.comparisons import add_verdicts
 from ccreport.summarise.statistics.correction import correct_holm
@@ -261,3 +264,34 @@ def test_the_archive_s_own_evaluation_asks_about_its_means(tmp_path: Path) -> No
     assert "<strong>" in (tmp_path / "summaries/means.html").read_text()
     assert isinstance(load_evaluation(generic)["equal_within_pct"], int | float)
     assert pl.read_csv(tmp_path / "summaries/comparisons.csv").height == 1
+
+
+def test_pages_call_an_algorithm_of_no_group_as_figures_do(tmp_path: Path) -> None:
+    declared = load_yaml(ROOT / "evaluations/generic.yaml") | {"algorithms": {"BBRv2": {"members": ["bbr2"]}}}
+    path = tmp_path / "own.yaml"
+    write_yaml(path, declared)
+    rates = {"bbr": [15.0, 15.1, 15.2], "bbr2": [10.0, 10.1, 10.2], "cubic": [9.0, 9.1, 9.2]}
+    both: dict[str, Any] = {**OWN, "mode": "both", "cc_list": "bbr,bbr2"}
+    shared = [make_run(20 + n, {"bbr2": 10.0 + n / 10, "bbr": 9.0}, **both) for n in range(3)]
+    database = build_database(tmp_path, gather(*make_cell(0, rates), *shared), path)
+    summarise_tables(path, database, tmp_path / "summaries")
+    means, comparisons = ((tmp_path / f"summaries/{name}.html").read_text() for name in ("means", "comparisons"))
+    for name in ("BBR", "BBRv2", "CUBIC", "BBR and BBRv2"):
+        assert f">{name}<" in means
+    assert "both BBRv2 and BBR<" in comparisons
+    assert ">BBR faster<" in comparisons
+    assert not re.search(r">(bbr|bbr2|cubic)\b", means + comparisons)
+    # Files keep the kernel's.
+    assert {"bbr", "BBRv2", "cubic"} == {*read_table("means", [tmp_path / "summaries/means.parquet"])["algorithm"]}
+
+
+def test_an_algorithm_that_figures_call_as_a_group_keeps_the_kernel_s_name() -> None:
+    rows = pl.DataFrame({"algorithm": ["BBR", "bbr", "bbr3", "cubic"], "beside": [None, "bbr,cubic", "bbr3", "x"]})
+    groups = {"BBR": {"members": ["bbr2", "bbr"]}}
+    shown = show_algorithms(rows, {"algorithms": groups, "algorithm_names": {}})
+    assert shown["algorithm"].to_list() == ["BBR", "bbr", "BBRv3", "CUBIC"]
+    assert shown["beside"].to_list() == [None, "BBR,CUBIC", "BBRv3", "x"]
+    # Of two with one name the second keeps its own.
+    declared = {"algorithms": {}, "algorithm_names": {"bbr": "BBRv1"}}
+    own = show_algorithms(pl.DataFrame({"algorithm": ["bbr", "bbr1"]}), declared)
+    assert own["algorithm"].to_list() == ["BBRv1", "bbr1"]

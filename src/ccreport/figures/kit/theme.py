@@ -13,6 +13,7 @@ from typing import Final
 
 import altair as alt
 
+from ccreport.core.algorithms import NAMES
 from ccreport.core.text import display_name
 
 # vl-convert brings Liberation Sans with it; it has the widths of Arial and Helvetica, so that a browser without it
@@ -46,14 +47,14 @@ class AlgorithmStyle:
 
 
 STYLES: Final = {
-    "cubic": AlgorithmStyle("CUBIC", "#1c3fc4", (1, 0), "circle"),
-    "bbr": AlgorithmStyle("BBR", "#dd7a00", (7, 2), "triangle-up"),
-    "bbr1": AlgorithmStyle("BBRv1", "#dd7a00", (7, 2), "triangle-up"),
-    "bbr2": AlgorithmStyle("BBRv2", "#007f68", (4, 2), "square"),
-    "bbr3": AlgorithmStyle("BBRv3", "#560d3d", (10, 3), "diamond"),
-    "reno": AlgorithmStyle("Reno", "#7f6000", (2, 2), "triangle-down"),
-    "htcp": AlgorithmStyle("H-TCP", "#4f8fc6", (12, 2), "cross"),
-    "dctcp": AlgorithmStyle("DCTCP", "#b8446c", (2, 1), "triangle-right"),
+    "cubic": AlgorithmStyle(NAMES["cubic"], "#1c3fc4", (1, 0), "circle"),
+    "bbr": AlgorithmStyle(NAMES["bbr"], "#dd7a00", (7, 2), "triangle-up"),
+    "bbr1": AlgorithmStyle(NAMES["bbr1"], "#dd7a00", (7, 2), "triangle-up"),
+    "bbr2": AlgorithmStyle(NAMES["bbr2"], "#007f68", (4, 2), "square"),
+    "bbr3": AlgorithmStyle(NAMES["bbr3"], "#560d3d", (10, 3), "diamond"),
+    "reno": AlgorithmStyle(NAMES["reno"], "#7f6000", (2, 2), "triangle-down"),
+    "htcp": AlgorithmStyle(NAMES["htcp"], "#4f8fc6", (12, 2), "cross"),
+    "dctcp": AlgorithmStyle(NAMES["dctcp"], "#b8446c", (2, 1), "triangle-right"),
 }
 OTHER_COLOUR: Final = "#767676"
 # What an evaluation calls algorithms of the kernel, while its figures are drawn.

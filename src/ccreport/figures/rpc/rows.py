@@ -79,8 +79,7 @@ def name_panel(values: dict[str, Any]) -> str:
         if column == "host" and column in values:
             parts.append("server unknown" if values[column] is None else f"server {display_name(values[column])}")
         elif column in values:
-            # Settings are worded as those of runs, whose RTT may be measured.
-            parts.append(describe_value("rtt_ms" if column == "rtt_nominal_ms" else column, values[column]))
+            parts.append(describe_value(column, values[column]))
     return ", ".join(part for part in parts if part)
 
 

@@ -18,7 +18,9 @@ from ccreport.figures.wording.runs import (
     format_significant,
     join_names,
 )
+from ccreport.summarise.grids.cells import PERCENT
 from ccreport.summarise.grids.grid import format_size
+from ccreport.summarise.grids.headings import begin_small, format_answer, is_percentage, name_value, write_heading
 
 # More of them are counted and not named.
 NAMED_AT_MOST: Final = 3
@@ -85,10 +87,22 @@ UNKNOWN: Final = {
 
 
 def describe_value(column: str, value: Any) -> str:
-    """Return the value of a setting with its unit, or that it is unknown."""
+    """Return the value of a setting with its unit, or that it is unknown.
+
+    Numbers of other columns have the name and the unit by which published tables head them: RTT 5 ms.
+    """
+    if column in UNKNOWN and value is None:
+        return UNKNOWN[column]
+    words = write_heading(column).partition(" (")[0]
     if value is None:
-        return UNKNOWN.get(column, "unknown")
-    return FORMATS.get(column, lambda text: display_name(str(text)))(value)
+        return begin_small(f"{words} unknown")
+    if column in FORMATS:
+        return FORMATS[column](value)
+    if isinstance(value, bool):
+        return begin_small(f"{words}: {format_answer(value)}")
+    if isinstance(value, int | float):
+        return begin_small(name_value(column, PERCENT * value if is_percentage(column) else value))
+    return display_name(str(value))
 
 
 def describe_panel(columns: Sequence[str], values: Sequence[Any]) -> str:

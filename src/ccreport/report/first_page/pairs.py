@@ -13,6 +13,7 @@ import polars as pl
 
 from ccreport.compare.pairs import SUSPECT
 from ccreport.compare.reproduction import COMPARED
+from ccreport.summarise.algorithm_names import show_algorithms_within
 from ccreport.summarise.grids.publication import read_shown_names, show_names_within
 
 PAPER: Final = "paper"
@@ -72,9 +73,12 @@ def mark_published(questions: pl.DataFrame, compared: pl.DataFrame) -> pl.DataFr
     )
 
 
-def call_labels(cells: pl.Series, labels: Mapping[str, Mapping[str, Any]]) -> pl.Series:
-    """Return names of cells or questions, "40g sender, esnet", with what the labels of an evaluation are shown as."""
-    return show_names_within(cells, read_shown_names(labels))
+def call_labels(cells: pl.Series, declared: Mapping[str, Any]) -> pl.Series:
+    """Return names of cells or questions, "40g sender, esnet", with what an evaluation's labels are shown as.
+
+    So with algorithms: "both CUBIC and BBR".
+    """
+    return show_algorithms_within(show_names_within(cells, read_shown_names(declared["labels"])), declared)
 
 
 def list_doubted(compared: pl.DataFrame, doubts: Mapping[str, str]) -> list[tuple[str, str]]:

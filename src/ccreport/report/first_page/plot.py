@@ -27,9 +27,9 @@ def plot_reproduction(evaluation: Path, reproduction: Path, database: Path, outp
     declared = load_evaluation(evaluation)
     algorithms = list(declared["algorithms"])
     compared = read_table("reproduction", [reproduction])
-    pairs = list_pairs(compared.with_columns(call_labels(compared["cell"], declared["labels"])), algorithms)
+    pairs = list_pairs(compared.with_columns(call_labels(compared["cell"], declared)), algorithms)
     doubted_count = len(list_doubted(compared, {}))
-    rtts = read_rtts(database, declared["labels"])
+    rtts = read_rtts(database, declared)
     titles = {name: facts["title"] for name, facts in declared["tables"].items()}
     for name, layout in ((PAIRS, WIDE), (PAIRS_NARROW, NARROW)):
         folder = output / name

@@ -22,16 +22,16 @@ QUERY: Final = f"""
 """  # noqa: S608 (of a module)
 
 
-def read_rtts(database: Path, labels: Mapping[str, Mapping[str, Any]]) -> pl.DataFrame:
+def read_rtts(database: Path, declared: Mapping[str, Any]) -> pl.DataFrame:
     """Return a row for each question that is compared, with the round-trip times of its runs that count, in ms.
 
-    `database` is the evaluation's, whose `labels` are called as they are shown.
+    `database` is that of the evaluation `declared`, whose labels and algorithms are called as they are shown.
     """
     with connect(database) as connection:
         if not has_questions(connection):
             return NO_RTTS
         rtts: pl.DataFrame = connection.sql(QUERY).pl().cast(SCHEMA)
-    return rtts.with_columns(call_labels(rtts["question"], labels))
+    return rtts.with_columns(call_labels(rtts["question"], declared))
 
 
 def name_rtts(rtts: pl.DataFrame, asked: pl.DataFrame) -> str:

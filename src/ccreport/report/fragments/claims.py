@@ -37,7 +37,7 @@ from ccreport.report.markup.blocks import (
     text,
 )
 from ccreport.report.markup.escape import escape_text
-from ccreport.summarise.grids.plain_numbers import show_plain
+from ccreport.summarise.grids.plain_numbers import show_given, show_plain
 
 TIME: Final = "%Y-%m-%d %H:%M UTC"
 OVERVIEW_HEADER: Final = ("Claim", "Source", "Paper", "Here, 95 % interval", "Verdict")
@@ -280,7 +280,7 @@ def _list_check(row: Mapping[str, Any], check: Mapping[str, Any]) -> list[Html]:
 
 
 def _show_paper(row: Mapping[str, Any]) -> Html:
-    return text(None if row["paper_value"] is None else f"{row['paper_value']:g}")
+    return text(None if row["paper_value"] is None else show_given(row["paper_value"]))
 
 
 def _name_check(row: Mapping[str, Any], check: Mapping[str, Any]) -> Html:

@@ -10,7 +10,7 @@ from ccreport.compare.claim_wording import name_lack, require_bounds, show_inter
 from ccreport.core.text import make_label
 from ccreport.report.fragments.claims import count_checks, is_published
 from ccreport.report.markup.escape import escape_text
-from ccreport.summarise.grids.plain_numbers import show_plain
+from ccreport.summarise.grids.plain_numbers import show_given, show_plain
 
 
 def describe_beside(figure: str, judged: pl.DataFrame, declared: Mapping[str, Any]) -> str:
@@ -58,6 +58,6 @@ def _compare(row: Mapping[str, Any]) -> str:
     paper = (
         f"the claim requires {require_bounds(row)}"
         if row["paper_value"] is None
-        else f"{row['paper_value']:g} in the paper"
+        else f"{show_given(row['paper_value'])} in the paper"
     )
     return escape_text(f"{row['check']}: {show_plain(row['value'])}{interval}, {paper}")

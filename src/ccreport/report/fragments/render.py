@@ -10,7 +10,7 @@ import polars as pl
 import yaml
 
 import ccreport
-from ccreport.compare.claim_verdicts import show_percentages
+from ccreport.compare.claim_verdicts import show_units
 from ccreport.compare.claims import load_explanations
 from ccreport.core.atomic_files import replaces_folder
 from ccreport.core.evaluation import MEANS, list_evaluations, load_evaluation
@@ -79,6 +79,7 @@ from ccreport.report.markup.blocks import write_fragment
 from ccreport.report.markup.escape import escape_text
 from ccreport.report.site.absent_pages import name_absent
 from ccreport.storage.sums import hash_file, hash_sums
+from ccreport.summarise.algorithm_names import show_algorithms
 from ccreport.summarise.grids.publication import read_shown_names, show_names
 from ccreport.summarise.questions import COMPARISONS
 from ccreport.trace.raw_files import ReadFiles
@@ -129,7 +130,7 @@ def render_fragments(
     declared["claims"] = leave_out_unrelated(declared, flows["cc"].drop_nulls().unique(), summaries, figures)
     compared, judged = (read_table(name, [path]) for name, path in (("reproduction", reproduction), ("claims", claims)))
     explained = load_explanations(explanations, evaluation.stem, declared["claims"], archive)
-    judged = show_percentages(judged, declared["claims"])
+    judged = show_units(judged, declared["claims"])
     exhibits = _count_exhibits(declared, summaries, figures)
     release = settings["release"]
     authors = list_authors(release, citation, facts["sha256"])
@@ -152,11 +153,8 @@ def render_fragments(
     variables |= name_absent([page for page, rows in shown.items() if rows.is_empty()])
     write_fragment(fragments, "_variables.yml", yaml.safe_dump(variables, sort_keys=True))
     write_fragment(fragments, "about.md", render_about(declared))
-    write_fragment(
-        fragments,
-        "bibtex.md",
-        render_bibtex(release, authors, declared["title"], name_days(runs, others), facts["sha256"]),
-    )
+    cited = render_bibtex(release, authors, declared["title"], name_days(runs, others), facts["sha256"])
+    write_fragment(fragments, "bibtex.md", cited)
     with call_algorithms(declared["algorithm_names"]):
         groups = render_groups(flows["cc"].drop_nulls(), declared["algorithms"])
         of_versions = describe_versions(declared, figures, [*flows["cc"].drop_nulls().unique()])
@@ -165,12 +163,12 @@ def render_fragments(
     algorithms = list(declared["algorithms"])
     titles = {name: facts["title"] for name, facts in declared["tables"].items()}
     named_cells, named_questions = (
-        frame.with_columns(call_labels(frame[column], declared["labels"]))
+        frame.with_columns(call_labels(frame[column], declared))
         for frame, column in ((compared, "cell"), (asked, "question"))
     )
     named_questions = mark_published(named_questions, named_cells)
     named_cells = show_names(named_cells, read_shown_names(declared["labels"]))
-    rtts = read_rtts(database, declared["labels"])
+    rtts = read_rtts(database, declared)
     pairs = list_pairs(named_cells, algorithms)
     doubts = {table: facts["doubt"] for table, facts in declared["reproduction"].items()}
     doubted = list_doubted(named_cells, doubts)
@@ -239,8 +237,9 @@ def render_fragments(
 
 
 def _read_published(table: str, declared: Mapping[str, Any], summaries: Path) -> pl.DataFrame:
-    """Return a published table, without rows where the evaluation has none of that name."""
-    return read_table(table, [summaries / f"{table}.parquet"] if table in declared["tables"] else [])
+    """Return a published table with the names of figures, without rows where the evaluation has none of that name."""
+    paths = [summaries / f"{table}.parquet"] if table in declared["tables"] else []
+    return show_algorithms(read_table(table, paths), declared)
 
 
 def _count_exhibits(declared: Mapping[str, Any], summaries: Path, figures: Path) -> str:

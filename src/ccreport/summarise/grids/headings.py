@@ -111,6 +111,7 @@ SPELLED: Final = {
     "iperf3": "iperf3",
     "jain": "Jain's index",
     "mss": "MSS",
+    "mtu": "MTU",
     "nic": "NIC",
     "p01": "1 %",
     "p05": "5 %",
@@ -260,5 +261,9 @@ def describe_shared(names: dict[str, Any], more: Iterable[str] = ()) -> str:
     `more` is what they have in common besides, each as `name_text` writes it.
     """
     parts = [*(name_value(column, value) for column, value in names.items()), *more]
-    small = [part if part[1:2].isupper() or part.startswith(PEOPLE) else part[0].lower() + part[1:] for part in parts]
-    return f"All rows: {', '.join(small)}." if small else ""
+    return f"All rows: {', '.join(map(begin_small, parts))}." if parts else ""
+
+
+def begin_small(words: str) -> str:
+    """Return words with a small letter in front, but for a name or what is spelt in capitals: RTT 5 ms."""
+    return words if words[1:2].isupper() or words.startswith(PEOPLE) else words[:1].lower() + words[1:]

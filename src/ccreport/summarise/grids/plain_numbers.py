@@ -47,6 +47,11 @@ def show_plain(value: float, significant: int = 3) -> str:
     return f"{rounded:.{digits}f}".replace("-", MINUS)
 
 
+def show_given(number: float, significant: int = 6) -> str:
+    """Return a number that people gave with the digits that it has: 0.6, −0.05, 200000000."""
+    return f"{float(f'{number:.{significant}g}'):.15g}".replace("-", MINUS)
+
+
 def show_ends(values: pl.Series) -> str:
     """Return the least and the greatest of some numbers, "1.99 to 52.8", or the one text that both have."""
     return " to ".join(dict.fromkeys(show_plain(end) for end in (values.min(), values.max())))  # type: ignore[arg-type]

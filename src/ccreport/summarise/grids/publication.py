@@ -9,6 +9,7 @@ from typing import Any, Final
 import duckdb
 import polars as pl
 
+from ccreport.summarise.algorithm_names import show_algorithms
 from ccreport.summarise.database import quote_name
 from ccreport.summarise.grids.grid import Grid
 from ccreport.summarise.grids.headings import format_name
@@ -74,13 +75,22 @@ def show_names_within(texts: pl.Series, shown: Shown) -> pl.Series:
     return texts
 
 
-def mark_unpublished(grid: Grid, expected: Path, keys: pl.DataFrame, shown: Shown = NOTHING_SHOWN) -> Grid:
+def mark_unpublished(
+    grid: Grid,
+    expected: Path,
+    keys: pl.DataFrame,
+    shown: Shown = NOTHING_SHOWN,
+    evaluation: Mapping[str, Any] | None = None,
+) -> Grid:
     """Return a grid whose rows have a mark if a file of published values does not have them, and a note that says so.
 
     `keys` are the rows of the summary, the columns that name the grid's rows. Where none is the same in both, cells are
-    matched by other means than names, and no row has a mark. The grid has labels as they are `shown`, the file has not.
+    matched by other means than names, and no row has a mark. The grid has labels as they are `shown`, and algorithms as pages of the
+    `evaluation` name them; the file has not.
     """
     published = show_names(pl.read_csv(expected, columns=keys.columns, schema_overrides=keys.schema), shown)
+    if evaluation is not None:
+        published = show_algorithms(published, evaluation)
     known = {
         tuple(format_name(name, value) for name, value in row.items())
         for row in published.unique().iter_rows(named=True)

@@ -9,7 +9,7 @@ from typing import Any, Final
 import duckdb
 import polars as pl
 
-from ccreport.compare.claim_verdicts import name_check, name_verdict, show_percentages
+from ccreport.compare.claim_verdicts import name_check, name_verdict, show_units
 from ccreport.compare.claim_wording import (
     explain_verdict,
     introduce_note,
@@ -26,7 +26,7 @@ from ccreport.core.schema_problems import guess_near
 from ccreport.core.text import display_name
 from ccreport.summarise.database import quote_name, read_files
 from ccreport.summarise.grids.grid import INTERVAL
-from ccreport.summarise.grids.plain_numbers import show_plain
+from ccreport.summarise.grids.plain_numbers import show_given, show_plain
 from ccreport.summarise.open_results import REBUILD, open_results
 from ccreport.trace.claims.checked_runs import LISTED, MEASURED, SHOWN, find_runs, join_runs, parse_query
 from ccreport.trace.claims.compared_means import describe_cvs, describe_parts
@@ -132,7 +132,7 @@ def describe_claim(database: Path, claim: str, evaluation: str = "", *, is_full:
     if declared is None:
         raise InputError(f"{show_path(path)} makes no claim `{claim}` any more; {REBUILD}")
     judged = pl.read_parquet(database.parent / f"{CLAIMS}.parquet").filter(pl.col("claim") == claim)
-    rows = list(show_percentages(judged.sort("check_number"), {claim: declared}).iter_rows(named=True))
+    rows = list(show_units(judged.sort("check_number"), {claim: declared}).iter_rows(named=True))
     own = f"{database.resolve().parent.name}, claim {rows[0]['claim_number']}, {claim}"
     lines = [f"{own}: {name_verdict(rows, declared)}", f"  {declared['text']} ({declared['source']})"]
     if summed := sum_up_checks(rows, declared):
@@ -215,7 +215,7 @@ def _show_check(
         "which": deciding.which or None,
         "made of": parts,
         INTERVAL: interval,
-        "paper": None if row["paper_value"] is None else f"{row['paper_value']:g}",
+        "paper": None if row["paper_value"] is None else show_given(row["paper_value"]),
         "accepted": name_bounds(row["at_least"], row["at_most"]),
         "because": explain_verdict(row),
         "runs": counted,
