@@ -85,8 +85,8 @@ def mark_unpublished(
     """Return a grid whose rows have a mark if a file of published values does not have them, and a note that says so.
 
     `keys` are the rows of the summary, the columns that name the grid's rows. Where none is the same in both, cells are
-    matched by other means than names, and no row has a mark. The grid has labels as they are `shown`, and algorithms as pages of the
-    `evaluation` name them; the file has not.
+    matched by other means than names, and no row has a mark. The grid has labels as they are `shown`, and algorithms as
+    pages of the `evaluation` name them; the file has not.
     """
     published = show_names(pl.read_csv(expected, columns=keys.columns, schema_overrides=keys.schema), shown)
     if evaluation is not None:
