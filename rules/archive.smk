@@ -6,6 +6,7 @@ from ccreport.archive.read_layout import check_layout, split_archive
 from ccreport.archive.unpack import looks_packed
 from ccreport.core.configuration import find_results_problem
 from ccreport.core.declared_files import DeclarationError
+from ccreport.core.evaluation import has_known_authors, is_sample
 from ccreport.core.schema_problems import guess_path
 from ccreport.storage.places import check_address, find_fetched, is_remote
 from ccreport.storage.places import list_fetch_folders
@@ -45,3 +46,24 @@ try:
 except DeclarationError as error:
     refuse(str(error), *error.place) if error.place else stop(error)
 UNPACKED = RESULTS / "archive"
+
+
+def check_release(wildcards):
+    """End before the first job where the release would not say whose data it holds: an input function that names no file."""
+    if workflow.is_main_process and not is_sample(PLACES) and not is_of_known_authors():
+        # Only here, as loading it takes a third of a second.
+        from ccreport.publish.declaration import check_named
+
+        try:
+            check_named(config["release"])
+        except InputError as error:
+            stop(error)
+    return []
+
+
+def is_of_known_authors():
+    """Return whether the archive was read before and is the sample, lying elsewhere."""
+    facts = RESULTS / "archive.json"
+    return has_own_results() and has_known_authors(
+        json.loads(facts.read_text())["sha256"]
+    )

@@ -7,8 +7,6 @@ Outputs: <results>/release/<version>/, with SHA256SUMS over all its files
          <results>/verify.html, what was found of a release
 """
 
-from ccreport.core.evaluation import has_known_authors, is_sample
-
 RELEASE = config["release"]
 RELEASE_FOLDER = RESULTS / "release" / RELEASE["version"]
 # Where the release is copied to is not part of it, and changes nothing in it.
@@ -19,27 +17,6 @@ RELEASE_CONFIG = json.dumps(
     },
     sort_keys=True,
 )
-
-
-def check_release(wildcards):
-    """End before the first job where the release would not say whose data it holds: an input function that names no file."""
-    if workflow.is_main_process and not is_sample(PLACES) and not is_of_known_authors():
-        # Only here, as loading it takes a third of a second.
-        from ccreport.publish.declaration import check_named
-
-        try:
-            check_named(RELEASE)
-        except InputError as error:
-            stop(error)
-    return []
-
-
-def is_of_known_authors():
-    """Return whether the archive was read before and is the sample, lying elsewhere."""
-    facts = RESULTS / "archive.json"
-    return has_own_results() and has_known_authors(
-        json.loads(facts.read_text())["sha256"]
-    )
 
 
 rule publish:

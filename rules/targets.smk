@@ -25,7 +25,7 @@ def list_targets(only_targets=False):
 
 
 def list_made(file):
-    """List the paths that an output of a rule can have, as far as its wildcards are known: not all have all files."""
+    """List the paths that an output can have, as far as its wildcards are known; not all evaluations have all files."""
     plain = re.sub(r"\{(\w+)[^{}]*\}", r"{\1}", str(file))
     values = {"document": ["report", "supplement"], "site": "report"}
     paths = collect(plain, evaluation=EVALUATIONS, **values, allow_missing=True)
