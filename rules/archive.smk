@@ -2,6 +2,7 @@
 The archive: its place or those of its parts, on disk or elsewhere, and how its files are laid out.
 """
 
+from ccreport.archive.parts import name_archive
 from ccreport.archive.read_layout import check_layout, split_archive
 from ccreport.archive.unpack import looks_packed
 from ccreport.core.configuration import find_results_problem
@@ -46,6 +47,14 @@ try:
 except DeclarationError as error:
     refuse(str(error), *error.place) if error.place else stop(error)
 UNPACKED = RESULTS / "archive"
+
+
+def has_own_results():
+    """Tell whether the results are of the archive that is configured, by its name: they may still be of another."""
+    facts = RESULTS / "archive.json"
+    return (
+        facts.exists() and name_archive(PLACES) == json.loads(facts.read_text())["name"]
+    )
 
 
 def check_release(wildcards):

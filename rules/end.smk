@@ -5,7 +5,6 @@ archive, and results that no build renews, are warned of. `make` is told what wa
 
 from functools import cache
 
-from ccreport.archive.parts import name_archive
 from ccreport.core.algorithms import list_doubtful
 from ccreport.ingest.edge.unfitting_paths import describe_unfitting_paths
 from ccreport.rebuild.unknown_runs import list_unknown_runs
@@ -58,14 +57,6 @@ def warn_of_edge_paths():
     layout, facts = config["edge"]["paths"], RESULTS / "batches.txt"
     if problem := describe_unfitting_paths(layout, facts, RESULTS / "manifests"):
         warn_once(f"warning: {CONFIG_SOURCES.blame(place, problem)}")
-
-
-def has_own_results():
-    """Tell whether the results are of the archive that is configured, by its name: they may still be of another."""
-    facts = RESULTS / "archive.json"
-    return (
-        facts.exists() and name_archive(PLACES) == json.loads(facts.read_text())["name"]
-    )
 
 
 def warn_of_algorithms():

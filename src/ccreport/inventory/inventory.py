@@ -34,7 +34,7 @@ from ccreport.rebuild.fingerprints import digest_code
 
 # What a file costs at least, as a number of its bytes: a million empty ones are work for more than one job.
 LEAST_FILE_BYTES = 4096
-# Of files that nothing says what they are, of what others made of raw ones, and of the layout itself.
+# Rules by which files of an unknown kind, files made from raw files, and the layout itself are ignored.
 STRANGE_RULES = frozenset(IGNORE_RULES[kind] for kind in ("unknown", "derived", "layout"))
 LEFT_OUT = "this is a link, a device or a pipe, or its name leads out of the archive; it was left out"
 

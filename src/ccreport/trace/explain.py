@@ -61,12 +61,12 @@ def explain(
     results, where the configured evaluation goes before others; without it, the folder that config.yaml names. `full`
     lists all runs and raw files, and prints a long query, too.
     """
+    place = find_results(database)
     if evaluation:
-        evaluation = str(resolve_built(evaluation, find_results(database)))
-        place = _narrow(find_results(database), evaluation, table)
+        evaluation = str(resolve_built(evaluation, place))
+        place = _narrow(place, evaluation, table)
     else:
         warn_of_other(database)
-        place = find_results(database)
     kind = table.casefold().removesuffix("s")
     if kind in ("", *KINDS):
         print(describe_all(place, kind))
