@@ -1,8 +1,11 @@
 """Figures drawn before: what makes a copy valid, and what does not."""
 
 import json
+import os
+from collections.abc import Iterator
 from dataclasses import asdict, replace
 from pathlib import Path
+from typing import Any
 
 import duckdb
 import polars as pl
@@ -14,6 +17,9 @@ from ccreport.figures.select.declaration import FigureDeclaration
 from ccreport.figures.select.recording_database import Asked, Database
 from ccreport.rebuild.batches import IGNORE_CACHES
 
+# Operators that hand rows on in their order, those that give them one, and those that give a single row.
+KEEP_ORDER = {"CTE", "EMPTY_RESULT", "FILTER", "LIMIT", "PROJECTION", "READ_PARQUET", "SEQ_SCAN", "TABLE_SCAN", "UNION"}
+GIVE_ORDER = {"ORDER_BY", "TOP_N", "UNGROUPED_AGGREGATE"}
 DECLARATION = FigureDeclaration("f", "topology", "Testbed", overlapped=True, where="TRUE")
 
 
@@ -127,3 +133,34 @@ def test_a_copy_of_other_rows_is_not_taken_and_makes_room(tmp_path: Path, databa
             store_copy(cache, "a", opened.asked, output)
             assert restore_copy(cache, "a", opened, output)
             assert (output / "figure.svg").read_text() == drawn
+
+
+def list_unordered(operator: dict[str, Any]) -> Iterator[str]:
+    """Yield the operators of a plan after which rows come in any order, and nothing sorts them."""
+    name = operator["name"].strip()
+    if name in GIVE_ORDER:
+        return
+    if name == "CTE":
+        # The first child is what the others read, in the order of theirs.
+        operator = operator | {"children": operator["children"][1:]}
+    elif name not in KEEP_ORDER and not name.endswith("_SCAN"):
+        yield name
+    for child in operator["children"]:
+        yield from list_unordered(child)
+
+
+@pytest.mark.skipif("CCREPORT_SITE" not in os.environ, reason="CCREPORT_SITE names no built report of the sample")
+def test_what_the_samples_figures_ask_has_an_order(monkeypatch: pytest.MonkeyPatch) -> None:
+    """DuckDB's threads end in any order: a copy of a figure would be out of date by chance."""
+    site = Path(os.environ["CCREPORT_SITE"]).resolve()
+    monkeypatch.chdir(site.parent.parent)
+    kept = sorted(site.parent.glob("*/drawn/*/asked.json"))
+    assert kept
+    unordered = []
+    for path in kept:
+        with Database(path.parents[2] / "archive.duckdb") as opened:
+            for asked in (Asked(**one) for one in json.loads(path.read_text())):
+                ((_, plan),) = opened._query(f"EXPLAIN (FORMAT JSON) {asked.query}", asked.params, asked.views).rows()
+                operators = [name for part in json.loads(plan) for name in list_unordered(part)]
+                unordered += [(asked.query, operators)] if operators else []
+    assert unordered == []

@@ -52,7 +52,7 @@ def build_capture_figure(declaration: FigureDeclaration, database: Database) -> 
 
 
 def _keep_runs_with_packets(database: Database, runs: pl.DataFrame) -> pl.DataFrame:
-    query = "SELECT DISTINCT run_id FROM packets WHERE run_id IN (SELECT unnest(?))"
+    query = "SELECT DISTINCT run_id FROM packets WHERE run_id IN (SELECT unnest(?)) ORDER BY ALL"
     stored = database.ask(query, [runs["run_id"].to_list()])
     kept = runs.join(stored, on="run_id", how="semi")
     if kept.is_empty():

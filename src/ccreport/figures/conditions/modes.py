@@ -83,7 +83,8 @@ def build_modes_by_condition(declaration: FigureDeclaration, database: Database)
 
 def _list_suspects(database: Database) -> list[str]:
     """Return the suspect runs that count, which is none unless the configuration includes them."""
-    return database.ask("SELECT run_id FROM labelled_runs WHERE is_suspect AND is_counted")["run_id"].to_list()
+    query = "SELECT run_id FROM labelled_runs WHERE is_suspect AND is_counted ORDER BY ALL"
+    return database.ask(query)["run_id"].to_list()
 
 
 def list_outcomes(database: Database, run_ids: list[str]) -> pl.DataFrame:

@@ -99,7 +99,7 @@ def _style_algorithms(cells: pl.DataFrame, database: Database) -> dict[str, them
 
     A group of versions looks as the version does that goes by its name.
     """
-    members = database.ask("SELECT algorithm, list(cc ORDER BY cc) AS ccs FROM algorithms GROUP BY ALL")
+    members = database.ask("SELECT algorithm, list(cc ORDER BY cc) AS ccs FROM algorithms GROUP BY ALL ORDER BY ALL")
     ccs: dict[str, list[str]] = dict(members.iter_rows())
     bases = style_series(cells["algorithm"].unique(maintain_order=True).to_list())
     known = {name: ccs.get(name, [cc]) for name, cc in bases.items()}

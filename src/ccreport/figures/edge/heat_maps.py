@@ -38,7 +38,7 @@ PANELS_AT_MOST: Final = 3
 LEFT_OUT: Final = """
     FROM edge_connections WHERE (grouped_by, series) IN (SELECT (grouped_by, series) FROM edge_heat_maps WHERE (
 {where}
-))
+)) ORDER BY ALL
 """
 
 

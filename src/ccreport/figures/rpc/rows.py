@@ -43,7 +43,7 @@ def select_tests(declaration: FigureDeclaration) -> str:
 def read_tests(declaration: FigureDeclaration, database: Database) -> pl.DataFrame:
     """Return the rows of `labelled_rpc` that match; raise as `read_rpc`, whatever their loads."""
     try:
-        tests = database.ask(select_tests(declaration))
+        tests = database.ask(f"{select_tests(declaration)} ORDER BY ALL")
     except duckdb.Error as error:
         raise refuse_where(declaration.name, error) from error
     if tests.is_empty():

@@ -44,6 +44,7 @@ class Database:
         """Return the rows of a query; raise duckdb.Error where the database refuses it.
 
         `params` can be written as JSON. `views` are names and queries; they come before the database's of those names.
+        A query that groups or joins has to order its rows: threads end in any order, and other rows are drawn anew.
         """
         rows = self._query(query, params, views or {})
         self.asked.append(Asked(query, params, views or {}, _digest(rows)))

@@ -66,7 +66,7 @@ def find_conditions(database: Database, table: str, keys: Sequence[str]) -> pl.D
         SELECT {named}, algorithm, list_sort(list(DISTINCT stratum))::VARCHAR AS conditions
         FROM {quote_name(f"{table}_runs")}
         JOIN (SELECT DISTINCT run_id, {STRATUM} AS stratum FROM all_algorithm_runs) USING (run_id)
-        GROUP BY ALL
+        GROUP BY ALL ORDER BY ALL
     """  # noqa: S608
     return database.ask(query)
 
