@@ -99,7 +99,7 @@ def list_outcomes(database: Database, run_ids: list[str]) -> pl.DataFrame:
         "mode_number": pl.Int64,
         "modes_count": pl.Int64,
     }
-    if database.ask("FROM information_schema.tables WHERE table_name = ?", [TABLE]).is_empty():
+    if not database.ask("SELECT count(*) FROM information_schema.tables WHERE table_name = ?", [TABLE]).item():
         return pl.DataFrame(schema=schema)
     rows: list[dict[str, Any]] = []
     for cell in database.ask(f"FROM {TABLE}").iter_rows(named=True):
