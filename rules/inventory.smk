@@ -13,8 +13,7 @@ Outputs: <results>/batches.txt, one batch of experiments a line
 checkpoint list_raw_files:
     """List every raw file of the archive, by batch, experiment and run."""
     input:
-        # What was fetched counts, not when: the fingerprint says whether it differs.
-        fetched=ancient(find_fetched_facts) if IS_REMOTE else [],
+        fetched=FETCHED_FACTS if IS_REMOTE else [],
         # Before anything is read.
         checked=check_sql_of_evaluations,
     output:

@@ -162,6 +162,7 @@ def test_defaults_are_filled_in_and_the_default_campaign_need_not_exist(
         ("release", {"pack": None}, "release.pack: null, or nothing behind the colon, is not true or false"),
         ("batch_mib", 0, "batch_mib: `0` is out of range; write a number above 0"),
         ("batch_mib", "32MB", "is not a number; write 32, in the unit of `batch_mib` and without its name"),
+        ("packet_runs", "null", "packet_runs: `null` is not a list; an empty list is []"),
         ("sections", "edge-bbr2", "sections: `edge-bbr2` is not a list or null; put it in brackets: [edge-bbr2]"),
         ("verify", "release/1", "verify: release/1 does not exist"),
         ("explanations", "archive", "explanations: archive is a folder, not a file"),

@@ -138,6 +138,9 @@ def test_a_results_folder_is_locked_until_its_build_ends(tmp_path: Path) -> None
     lock_results(tmp_path / "other").close()
     held.close()
     lock_results(tmp_path / "results").close()
+    (tmp_path / "file").touch()
+    with pytest.raises(InputError, match="/file/results takes no files"):
+        lock_results(tmp_path / "file/results")
 
 
 def read_blocks(section: int, language: str) -> str:

@@ -50,6 +50,26 @@ def test_an_archive_on_a_web_server_is_built_as_one_on_disk(raw: Path, tmp_path:
 
 
 @pytest.mark.skipif(NGINX is None, reason="nginx is not installed (Debian's package nginx-light)")
+def test_results_of_an_archive_on_disk_are_never_taken_for_one_elsewhere(tmp_path: Path) -> None:
+    for place, flows in (("here", 1), ("there", 2)):
+        runs = {f"2026-11-2{number}:22:10/both_p2/src-cmd:h:1": iperf3_json() for number in range(flows)}
+        write_archive(tmp_path / place, runs)
+    assert build("ingest", tmp_path / "here", tmp_path).jobs["ingest_batch"] == 1
+    with run_nginx(tmp_path / "there", tmp_path / "nginx") as port:
+        address = f"http://127.0.0.1:{port}/"
+        fetched = build("ingest", address, tmp_path)
+        assert fetched.returncode == 0, fetched.output
+        assert read_results(fetched.results, "tests").height == 2
+        build("ingest", address, tmp_path)
+        assert build("ingest", address, tmp_path).jobs == {"fetch_archive": 1}
+    assert read_results(build("ingest", tmp_path / "here", tmp_path).results, "tests").height == 1
+    nobody = build("ingest", f"http://127.0.0.1:{port}/", tmp_path / "new")
+    assert nobody.returncode == 1
+    build("ingest", tmp_path / "here", tmp_path / "new")
+    assert build("ingest", f"http://127.0.0.1:{port}/", tmp_path / "new").returncode == 1
+
+
+@pytest.mark.skipif(NGINX is None, reason="nginx is not installed (Debian's package nginx-light)")
 def test_parts_may_be_elsewhere(tmp_path: Path) -> None:
     parts = {}
     for place, day in (("there/a", 20), ("there/b", 21), ("here/c", 22)):

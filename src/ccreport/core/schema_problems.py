@@ -214,7 +214,7 @@ def _mend(value: Any, types: list[str], key: str) -> str:
     if "boolean" in types and isinstance(value, str) and value.lower() in BOOLEANS:
         return f"; write it without quotes: {value.lower()}"
     if {*types} - {"null"} == {"array"} and isinstance(value, str):
-        return f"; put it in brackets: [{value}]"
+        return "; an empty list is []" if value.lower() == "null" else f"; put it in brackets: [{value}]"
     if {*types} - {"null"} == {"array"} and isinstance(value, dict) and value:
         return f"; begin each item with a dash: `- {next(iter(value))}: …`"
     if isinstance(value, str) and {"number", "integer"} & set(types):

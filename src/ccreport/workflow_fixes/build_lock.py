@@ -20,10 +20,15 @@ TAKEN: Final = (errno.EWOULDBLOCK, errno.EACCES)
 def lock_results(results: Path) -> TextIO:
     """Lock a results folder until the returned file is closed or this process ends.
 
-    Raise InputError where another process holds the lock. A file system without locks leaves only Snakemake's.
+    Raise InputError where another process holds the lock, and where nothing can be written into the folder. A file
+    system without locks leaves only Snakemake's.
     """
-    results.mkdir(parents=True, exist_ok=True)
-    lock = (results / NAME).open("w", encoding="utf-8")
+    try:
+        results.mkdir(parents=True, exist_ok=True)
+        lock = (results / NAME).open("w", encoding="utf-8")
+    except OSError as error:
+        problem = (error.strerror or str(error)).lower()
+        raise InputError(f"pathvars.results: {results} takes no files ({problem}); name another folder") from error
     try:
         fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except OSError as error:
