@@ -5,10 +5,12 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from numba import njit
 
 from ccreport.ingest.captures.decode import layout as at
-from ccreport.ingest.captures.decode.pcap import next_record, open_capture
-from ccreport.ingest.captures.decode.tcp_header import decode_packet, read_options
+from ccreport.ingest.captures.decode import pcap as records
+from ccreport.ingest.captures.decode import tcp_header as headers
+from ccreport.ingest.captures.decode.pcap import open_capture
 from ccreport.ingest.captures.tables import describe_container
 
 CODES = {
@@ -20,6 +22,22 @@ CODES = {
     at.TOO_MANY_INTERFACES: "too many interfaces",
 }
 FOUND = {at.IS_TCP: "tcp", at.IS_OTHER: "other", at.IS_FRAGMENT: "fragment", at.IS_MALFORMED: "malformed"}
+
+
+@njit
+def next_record(data, position, end, file, interfaces, record):  # type: ignore[no-untyped-def]
+    """Call the reader's function as its kernels do: compiled."""
+    return records.next_record(data, position, end, file, interfaces, record)
+
+
+@njit
+def decode_packet(data, record, packet):  # type: ignore[no-untyped-def]
+    return headers.decode_packet(data, record, packet)
+
+
+@njit
+def read_options(data, packet, options):  # type: ignore[no-untyped-def]
+    return headers.read_options(data, packet, options)
 
 
 @dataclass

@@ -10,24 +10,23 @@ from pathlib import Path
 from typing import Any, Final, TypeVar, cast
 
 from numba import config, njit
+from numba.extending import register_jitable
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
 # The kernels make no array, so none needs its references counted, which would take two thirds of the time. Nor does C
 # call any.
 OPTIONS: Final[dict[str, Any]] = {"error_model": "numpy", "_nrt": False, "no_cfunc_wrapper": True}
-# Only kernels call these, so Python need not; what would let it, and C, took a quarter of the time to compile.
-INNER: Final = OPTIONS | {"no_cpython_wrapper": True}
 
 
 def numba_inline(function: Function) -> Function:
-    """Compile a function into each that calls it."""
-    return cast(Function, njit(forceinline=True, **INNER)(function))
+    """Let kernels call a function, each with its code inside its own."""
+    return cast(Function, register_jitable(forceinline=True, **OPTIONS)(function))
 
 
 def numba_function(function: Function) -> Function:
-    """Compile a function once for all that call it."""
-    return cast(Function, njit(**INNER)(function))
+    """Let kernels call a function, which is compiled once for all of them; to Python it stays what it is."""
+    return cast(Function, register_jitable(**OPTIONS)(function))
 
 
 def kernel_of(reader: str, sources: Iterable[Path]) -> Callable[[Function], Function]:

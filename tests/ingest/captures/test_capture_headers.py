@@ -199,11 +199,8 @@ def test_each_readable_link_type_is_read() -> None:
     assert list(READABLE_LINK_TYPES) == sorted({link for link, _ in LINKS})
 
 
-def test_a_header_is_read_without_compiling(monkeypatch: pytest.MonkeyPatch) -> None:
-    compiled = [name for name, value in vars(decode_pcap).items() if isinstance(value, Dispatcher)]
-    assert compiled
-    for name in compiled:
-        monkeypatch.setattr(decode_pcap, name, None)
+def test_a_header_is_read_without_compiling() -> None:
+    assert not [name for name, value in vars(decode_pcap).items() if isinstance(value, Dispatcher)]
     file, _ = decode_pcap.open_capture(pcap())
     assert file[at.FILE_LINK_TYPE] == 1
 

@@ -26,6 +26,7 @@ from capture_frames import (
     section,
     tcp,
 )
+from numba import njit
 
 from ccreport.archive.raw_file import RawFileError, iterate_blocks
 from ccreport.ingest.captures.decode import layout as at
@@ -293,7 +294,7 @@ def damage_and_read(count: int) -> None:
     """Read damaged files, each in an array that ends where the file does; IndexError is of an index beyond it."""
     chance = np.random.default_rng(7)
     with pytest.raises(IndexError):
-        big32(np.zeros(3, np.uint8), 0)
+        njit(lambda data: big32(data, 0))(np.zeros(3, np.uint8))
     for _ in range(count):
         data = bytearray(SEEDS[chance.integers(len(SEEDS))])
         for place in chance.integers(len(data), size=chance.integers(1, 5)):
