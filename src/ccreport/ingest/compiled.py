@@ -21,12 +21,12 @@ OPTIONS: Final[dict[str, Any]] = {"error_model": "numpy", "_nrt": False, "no_cfu
 
 def numba_inline(function: Function) -> Function:
     """Let kernels call a function, each with its code inside its own."""
-    return cast(Function, register_jitable(forceinline=True, **OPTIONS)(function))
+    return register_jitable(forceinline=True, **OPTIONS)(function)
 
 
 def numba_function(function: Function) -> Function:
     """Let kernels call a function, which is compiled once for all of them; to Python it stays what it is."""
-    return cast(Function, register_jitable(**OPTIONS)(function))
+    return register_jitable(**OPTIONS)(function)
 
 
 def kernel_of(reader: str, sources: Iterable[Path]) -> Callable[[Function], Function]:
