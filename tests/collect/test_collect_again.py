@@ -85,9 +85,21 @@ def test_a_job_with_other_settings_is_refused(
     tmp_path: Path, before: dict[str, Any], after: dict[str, Any], key: str
 ) -> None:
     session = collect_all(tmp_path, plan(before))
-    with pytest.raises(InputError, match=r"has changed: .*; give the changed job another name, collect into") as raised:
+    with pytest.raises(InputError, match=r"has changed: .*; give the job one/a another name, collect into") as raised:
         check_again(tmp_path, session, plan(after))
     assert key in str(raised.value)
+
+
+def test_what_changed_is_named_with_both_values(tmp_path: Path) -> None:
+    session = collect_all(tmp_path, plan(JOB))
+    declared = "jobs:\n- {name: a, loss_pct: %s, rtt_ms: [40, %s]%s}\n- {name: b, duration_s: 5}\n"
+    (session / "campaign.yaml").write_text(declared % (0, 75, ""))
+    (tmp_path / "now.yaml").write_text(declared % (0.1, 80, ", duration_s: 6"))
+    collection = Collection(plan(JOB | {"loss_pct": 0.1}), tmp_path, tmp_path / "now.yaml", {"one": session})
+    with pytest.raises(InputError) as raised:
+        collection.check_fingerprints()
+    changed = "jobs.a.loss_pct 0.1 (was 0), jobs.a.rtt_ms [40, 80] (was [40, 75]), jobs.a.duration_s 6 (was left out)"
+    assert f"has changed: {changed}; give the job one/a another name" in str(raised.value)
 
 
 def test_runs_whose_files_were_removed_do_not_count(tmp_path: Path) -> None:

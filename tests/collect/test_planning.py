@@ -19,7 +19,7 @@ from ccreport.collect.declare.describe import describe_plan, expect_processor_s,
 from ccreport.collect.declare.planning import plan_campaign
 from ccreport.collect.engines import Place
 from ccreport.collect.kernel.find_kernel import UserKernel, read_user_kernel
-from ccreport.collect.kernel.known_settings import list_unknown_settings
+from ccreport.collect.kernel.known_settings import name_unknown_settings
 from ccreport.collect.plan import Bottleneck, Loss, Plan, Run, from_json, to_json
 from ccreport.collect.testbed.commands import list_background_commands, list_client_commands
 from ccreport.core.units import parse_rate_bps
@@ -428,16 +428,20 @@ def test_a_dry_run_says_which_engine_would_measure(place: Place, capacity_bps: i
     assert describe_engine(planned, place, capacity_bps).splitlines() == lines
 
 
-def test_a_dry_run_warns_of_settings_that_no_text_in_the_kernel_names(tmp_path: Path) -> None:
+def test_settings_that_no_text_in_the_kernel_names_are_refused(tmp_path: Path) -> None:
     # rp_filter is the end of arp_filter; a kernel that loads modules may get more settings with them.
     (tmp_path / "linux").write_bytes(b"\x7fELF\0tcp_cubic.beta\0arp_filter\0tcp_bbr.gain\0")
     kernel = replace(KERNEL, path=tmp_path / "linux", has_modules=False)
     asked = {"tcp_cubic.beta": 600, "tcp_cubic.betta": 600, "tcp_bbr.gain[2]": 1}
     sysctls = {"net.ipv4.conf.all.rp_filter": 1, "net.ipv4.tcp_notsend_lowat": 1, "net.ipv6.conf.all.absent": 1}
-    planned = plan({"sender_mbps": 20, "module_parameters": asked, "sysctls": sysctls})
-    said = describe_engine(planned, Place("user-mode-kernel", "virtual", kernel), None).splitlines()[1:]
-    assert said == ["warning: this kernel has no setting tcp_cubic.betta, net.ipv4.tcp_notsend_lowat"]
-    assert list_unknown_settings(replace(kernel, has_modules=True), planned.runs) == []
+    runs = plan({"sender_mbps": 20, "module_parameters": asked, "sysctls": sysctls}).runs
+    assert name_unknown_settings(kernel, runs) == (
+        "the user-mode kernel has no setting tcp_cubic.betta, net.ipv4.tcp_notsend_lowat; "
+        "did you mean `tcp_cubic.beta`?"
+    )
+    assert name_unknown_settings(replace(kernel, has_modules=True), runs) is None
+    asked.pop("tcp_cubic.betta")
+    assert name_unknown_settings(kernel, plan({"sender_mbps": 20, "module_parameters": asked}).runs) is None
 
 
 def test_a_dry_run_refuses_a_kernel_that_is_not_there(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

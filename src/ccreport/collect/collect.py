@@ -14,7 +14,7 @@ from ccreport.collect.declare.describe import describe_plan, find_rate_bps
 from ccreport.collect.declare.planning import plan_campaign
 from ccreport.collect.engines import Engine, Place, choose_place, list_algorithms
 from ccreport.collect.kernel.find_kernel import find_user_kernel
-from ccreport.collect.kernel.known_settings import list_unknown_settings
+from ccreport.collect.kernel.known_settings import name_unknown_settings
 from ccreport.collect.plan import Plan
 from ccreport.collect.sessions import CALIBRATION, SESSION, find_sessions, lock_archive, read_json, write_json
 from ccreport.collect.sweep import Collection
@@ -131,18 +131,19 @@ def show_plan(collection: Collection) -> None:
 def find_place(collection: Collection) -> Place | None:
     """Return where the missing runs are made, null where nothing is missing; raise InputError where they cannot be."""
     collection.check_fingerprints()
-    return choose_place(collection.plan) if collection.list_missing() else None
+    place = choose_place(collection.plan) if collection.list_missing() else None
+    if place and place.kernel and (problem := name_unknown_settings(place.kernel, collection.plan.runs)):
+        raise InputError(problem)
+    return place
 
 
 def describe_engine(plan: Plan, place: Place, capacity_bps: int | None) -> str:
-    """Return where and by which clock the runs would be made, with warnings of settings and rates that may not be had.
+    """Return where and by which clock the runs would be made, with a warning of a rate that may not be had.
 
     `capacity_bps` is as of `describe_plan`.
     """
     where = f"user-mode kernel {place.kernel.path}" if place.kernel else "network namespaces of this machine's kernel"
     said = f"engine: {where}, in {place.clock} time"
-    if place.kernel and (unknown := list_unknown_settings(place.kernel, plan.runs)):
-        said += f"\nwarning: this kernel has no setting {', '.join(unknown)}"
     fastest_bps = max(filter(None, map(find_rate_bps, plan.runs)), default=None)
     if place.clock == "virtual" or capacity_bps is not None or fastest_bps is None:
         return said

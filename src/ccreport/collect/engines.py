@@ -123,7 +123,7 @@ def choose_place(plan: Plan) -> Place:
         if reason is None:
             return Place("namespaces", "real")
         if asked.engine == "namespaces":
-            raise InputError(f"engine: namespaces is not possible: {reason}")
+            raise InputError(f"engine: namespaces is not possible: {reason}; auto takes a user-mode kernel instead")
     if kernel is None or list_missing_tools({"modprobe": "kmod"}):
         because = f"{reason}, and " if reason else ""
         raise InputError(f"{because}the user-mode kernel is not installed: apt-get install {PACKAGES}")

@@ -8,12 +8,13 @@ value.
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 from ccreport.archive.harness_layout import Suffix, parse_suffix
 from ccreport.collect.attempts import KEPT, Attempt, read_attempts
 from ccreport.collect.plan import Route, Run, Testbed
-from ccreport.collect.sessions import SESSION, read_json
+from ccreport.collect.sessions import DECLARATION, SESSION, read_json
+from ccreport.core.declarations import load_yaml
 
 # What the first client of a complete run leaves, by its program.
 OUTPUTS: Final = ("src-cmd", "netperf")
@@ -33,6 +34,31 @@ def list_changed(session: Path, runs: Iterable[Run]) -> list[str]:
         for attempt in kept.values()
         if attempt.job in jobs and _has_changed(session, attempt, jobs[attempt.job])
     ]
+
+
+def list_other_keys(session: Path, declaration: Path) -> list[str]:
+    """Return the keys of a campaign file that have other values than when a session last went on, with both values."""
+    if not (declaration.is_file() and (session / DECLARATION).is_file()):
+        return []
+    now, before = (dict(_list_keys(load_yaml(path))) for path in (declaration, session / DECLARATION))
+    return [
+        f"{key} {now.get(key, 'is left out')} (was {before.get(key, 'left out')})"
+        for key in before | now
+        if now.get(key) != before.get(key)
+    ]
+
+
+def _list_keys(declared: Any, place: str = "") -> Iterator[tuple[str, Any]]:
+    """Yield every value of a file and where it stands, `jobs.bbr.rtt_ms`; a group of a list goes by its name if any."""
+    if isinstance(declared, dict):
+        for key, value in declared.items():
+            yield from _list_keys(value, f"{place}.{key}".removeprefix("."))
+    elif isinstance(declared, list) and any(isinstance(item, dict) for item in declared):
+        for number, item in enumerate(declared, 1):
+            name = item.get("name", number) if isinstance(item, dict) else number
+            yield from _list_keys(item, f"{place}.{name}")
+    else:
+        yield place, declared
 
 
 def describe_other_testbed(session: Path, testbed: Testbed) -> str:

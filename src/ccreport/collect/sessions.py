@@ -27,6 +27,7 @@ PARTIAL: Final = ".partial"
 LOCK: Final = "lock"
 JOURNAL: Final = "attempt.json"
 SESSION: Final = "session.json"
+DECLARATION: Final = "campaign.yaml"
 CALIBRATION: Final = "calibration.json"
 
 
@@ -87,7 +88,7 @@ def make_session(archive: Path, described: dict[str, Any], declaration: Path, no
     aside = archive / PARTIAL / "session"
     shutil.rmtree(aside, ignore_errors=True)
     aside.mkdir()
-    shutil.copyfile(declaration, aside / "campaign.yaml")
+    shutil.copyfile(declaration, aside / DECLARATION)
     write_json(aside / SESSION, described | {"started_utc": format_utc(now)})
     aside.rename(folder)
     _sync_folder(archive)

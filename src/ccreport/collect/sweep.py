@@ -8,18 +8,19 @@ from concurrent.futures import ThreadPoolExecutor, as_completed
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 from ccreport.collect.attempts import Attempt, count_attempts, read_attempts
 from ccreport.collect.calibrations import join_calibrations, list_uncalibrated
 from ccreport.collect.declare.describe import list_warnings
 from ccreport.collect.declare.order import order_runs, place_in_time
 from ccreport.collect.engines import Place
-from ccreport.collect.kept_runs import describe_other_testbed, list_changed
+from ccreport.collect.kept_runs import describe_other_testbed, list_changed, list_other_keys
 from ccreport.collect.plan import Plan, Run
 from ccreport.collect.progress import Progress
 from ccreport.collect.sessions import (
     CALIBRATION,
+    DECLARATION,
     SESSION,
     describe_job,
     is_complete,
@@ -29,6 +30,9 @@ from ccreport.collect.sessions import (
 )
 from ccreport.collect.slots import Slot
 from ccreport.core.errors import InputError
+
+# Of a long list.
+SHOWN_COUNT: Final = 5
 
 
 @dataclass
@@ -57,19 +61,19 @@ class Collection:
 
     def check_fingerprints(self) -> None:
         """Raise an InputError that names the complete runs whose jobs have other settings now."""
-        changed = [
-            key
+        changed = {
+            label: list_changed(session, [run for run in self.plan.runs if run.session == label])
             for label, session in self.sessions.items()
-            for key in list_changed(session, [run for run in self.plan.runs if run.session == label])
-        ]
-        if changed:
-            jobs = dict.fromkeys(key.split("/")[1] for key in changed)
+        }
+        if keys := [key for own in changed.values() for key in own]:
+            jobs = list(dict.fromkeys(key.rpartition("/")[0] for key in keys))
+            first = next(self.sessions[label] for label, own in changed.items() if own)
+            others = list_other_keys(first, self.declaration)
             raise InputError(
-                f"the declaration of {len(changed)} {'run that is' if len(changed) == 1 else 'runs that are'} "
-                f"already in {self.archive} has changed: "
-                f"{', '.join(changed[:5])}{' …' if len(changed) > 5 else ''}; give "
-                f"{'the changed job' if len(jobs) == 1 else 'the changed jobs'} another name, "
-                "collect into another folder, or remove these runs' files first"
+                f"the declaration of {len(keys)} {'run that is' if len(keys) == 1 else 'runs that are'} already in "
+                f"{self.archive} has changed: {_list_some(others) or _list_some(keys)}; give "
+                f"{'the job' if len(jobs) == 1 else 'the jobs'} {_list_some(jobs)} another name, collect into another "
+                "folder, or remove these runs' files first"
             )
 
     def list_other_testbeds(self) -> list[str]:
@@ -120,7 +124,7 @@ class Collection:
         session = self.sessions[label]
         self._check_place(session, slot.place)
         # The declaration may have changed since.
-        shutil.copyfile(self.declaration, session / "campaign.yaml")
+        shutil.copyfile(self.declaration, session / DECLARATION)
         write_json(session / SESSION, read_json(session / SESSION) | planned)
         for job in self.plan.jobs:
             if job.session == label:
@@ -234,3 +238,7 @@ class Collection:
         if attempt is not None and not is_complete(session, run):
             self.failures[run.key] = attempt.message or attempt.outcome
         progress.finish(run)
+
+
+def _list_some(names: Sequence[str]) -> str:
+    return ", ".join(names[:SHOWN_COUNT]) + (" …" if len(names) > SHOWN_COUNT else "")

@@ -5,22 +5,33 @@ another, as `rp_filter` ends `arp_filter`, may be stored as that end.
 """
 
 import mmap
+import re
 from collections.abc import Iterable
+from typing import Final
 
 from ccreport.collect.kernel.find_kernel import UserKernel
 from ccreport.collect.plan import Run
+from ccreport.core.schema_problems import guess_near
+
+# Parameters of modules, as a guess needs them: tcp_cubic.beta
+PARAMETER: Final = re.compile(rb"\0([a-z]\w+\.\w+)(?=\0)")
 
 
-def list_unknown_settings(kernel: UserKernel, runs: Iterable[Run]) -> list[str]:
-    """Return the module parameters and sysctls of runs that a kernel lacks; none where it can load modules with more.
+def name_unknown_settings(kernel: UserKernel, runs: Iterable[Run]) -> str | None:
+    """Return what to say of module parameters and sysctls of runs that a kernel lacks, null where it has all.
 
-    Settings below net.ipv6 are left out: a kernel without IPv6 needs none of them.
+    Nothing is said of one that can load modules with more, nor of settings below net.ipv6: a kernel without IPv6 needs
+    none of them.
     """
     if kernel.has_modules:
-        return []
+        return None
     texts: dict[str, str] = {}
     for run in runs:
         texts |= {name.split("[")[0]: name.split("[")[0] for name in run.module_parameters}
         texts |= {name: name.rpartition(".")[2] for name in run.sysctls if not name.startswith("net.ipv6.")}
     with kernel.path.open("rb") as stream, mmap.mmap(stream.fileno(), 0, access=mmap.ACCESS_READ) as content:
-        return [name for name, text in texts.items() if content.find(f"{text}\0".encode()) < 0]
+        unknown = [name for name, text in texts.items() if content.find(f"{text}\0".encode()) < 0]
+        if not unknown:
+            return None
+        known = {match[1].decode() for match in PARAMETER.finditer(content)}
+    return f"the user-mode kernel has no setting {', '.join(unknown)}{guess_near(unknown[0], known)}"
