@@ -37,14 +37,18 @@ def list_changed(session: Path, runs: Iterable[Run]) -> list[str]:
 
 
 def list_other_keys(session: Path, declaration: Path) -> list[str]:
-    """Return the keys of a campaign file that have other values than when a session last went on, with both values."""
+    """Return the keys of a campaign file that have other values than when a session last went on, with both values.
+
+    Those of a group that was not there, such as a job, are left out.
+    """
     if not (declaration.is_file() and (session / DECLARATION).is_file()):
         return []
     now, before = (dict(_list_keys(load_yaml(path))) for path in (declaration, session / DECLARATION))
+    groups, groups_before = ({key.rpartition(".")[0] for key in keys} for keys in (now, before))
     return [
         f"{key} {now.get(key, 'is left out')} (was {before.get(key, 'left out')})"
         for key in before | now
-        if now.get(key) != before.get(key)
+        if now.get(key) != before.get(key) and key.rpartition(".")[0] in groups & groups_before
     ]
 
 
@@ -55,7 +59,7 @@ def _list_keys(declared: Any, place: str = "") -> Iterator[tuple[str, Any]]:
             yield from _list_keys(value, f"{place}.{key}".removeprefix("."))
     elif isinstance(declared, list) and any(isinstance(item, dict) for item in declared):
         for number, item in enumerate(declared, 1):
-            name = item.get("name", number) if isinstance(item, dict) else number
+            name = item.get("name", item.get("label", number)) if isinstance(item, dict) else number
             yield from _list_keys(item, f"{place}.{name}")
     else:
         yield place, declared
