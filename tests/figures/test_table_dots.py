@@ -1,5 +1,6 @@
 """Dots of published tables: cells as the table has them, their rows named by what tells them apart."""
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -96,11 +97,14 @@ def test_versions_that_a_table_pools_go_by_its_name(database: Path) -> None:
 def test_a_caption_says_where_two_algorithms_are_farthest_apart() -> None:
     rows = [(0, "BBR", 9.0), (0, "CUBIC", 3.0), (1, "BBR", 1.0), (1, "CUBIC", 4.0), (2, "BBR", 8.0), (2, "CUBIC", 0.0)]
     cells = pl.DataFrame(rows, schema=["row", "algorithm", "mean"], orient="row").with_columns(
-        conditions=pl.lit("same")
+        conditions=pl.lit("same"), algorithm_flows_count=pl.when(algorithm="BBR").then(2).otherwise(1)
     )
     said = _describe_largest_gap(cells, {0: "no loss", 1: "loss", 2: "fast"}, MEASURE)
     assert said == ["Farthest apart at loss: CUBIC had 4.00 times the retransmitted segments of BBR"]
     assert _describe_largest_gap(cells.filter(row=2), {2: "fast"}, MEASURE) == []
+    rates = replace(MEASURE, name="Mean goodput")
+    (said,) = _describe_largest_gap(cells.filter(row=0), {0: "no loss"}, rates)
+    assert said == "Farthest apart at no loss: BBR had 3.00 times the mean goodput of CUBIC, with 2 flows beside 1"
 
 
 def test_a_caption_compares_the_algorithms_of_a_row_that_ran_under_the_same_conditions() -> None:
@@ -108,7 +112,7 @@ def test_a_caption_compares_the_algorithms_of_a_row_that_ran_under_the_same_cond
     rows = [(0, "BBR", 8.0, "a"), (0, "CUBIC", 2.0, "a"), (0, "BBRv1", 0.4, "b"), (1, "BBR", 3.0, "a")]
     cells = pl.DataFrame(
         [*rows, (1, "CUBIC", 2.0, "a")], schema=["row", "algorithm", "mean", "conditions"], orient="row"
-    )
+    ).with_columns(algorithm_flows_count=pl.lit(None, pl.Int64))
     said = "arthest apart at loss: BBR had 4.00 times the retransmitted segments of CUBIC"
     names = {0: "loss", 1: "no loss"}
     only = [f"Of algorithms that ran under the same conditions, f{said}"]

@@ -8,6 +8,7 @@ import altair as alt
 import duckdb
 import polars as pl
 
+from ccreport.core.text import count_things
 from ccreport.figures.kit import theme
 from ccreport.figures.kit.axes import CHARACTER_PX
 from ccreport.figures.kit.figure import Figure
@@ -41,6 +42,8 @@ LEAST_POWER: Final = -3
 
 
 ENDS: Final = ("mean", "low", "high")
+# Where the algorithms of a run have different numbers of flows.
+OWN_FLOWS: Final = "algorithm_flows_count"
 
 
 @dataclass(frozen=True)
@@ -85,7 +88,8 @@ def build_table_dots(declaration: FigureDeclaration, database: Database) -> Figu
     names_drawn = {algorithm: style.name for algorithm, style in styles.items()}
     conditions = find_conditions(database, declaration.table, keys)
     compared = placed.join(conditions, on=[*keys, "algorithm"], how="left", nulls_equal=True, maintain_order="left")
-    scaled = compared.select("row", "runs_count", "conditions", pl.col("algorithm").replace(names_drawn), *drawn)
+    own = pl.col(OWN_FLOWS) if OWN_FLOWS in compared.columns else pl.lit(None, pl.Int64).alias(OWN_FLOWS)
+    scaled = compared.select("row", "runs_count", "conditions", own, pl.col("algorithm").replace(names_drawn), *drawn)
     return Figure(
         _draw(declaration, scaled, names, measure, list(styles.values())),
         data,
@@ -225,6 +229,9 @@ def _describe_largest_gap(cells: pl.DataFrame, names: dict[int, str], measure: M
     what = measure.name[0].lower() + measure.name[1:]
     times = format_significant(most["times"], 3)
     said = f"{most['algorithm_high']} had {times} times the {what} of {most['algorithm']}"
+    flows, flows_high = most[OWN_FLOWS], most[f"{OWN_FLOWS}_high"]
+    if measure is not RETRANSMITS and flows and flows_high and flows != flows_high:
+        said += f", with {count_things(flows_high, 'flow')} beside {flows}"
     if pairs["times"][0] > most["times"]:
         return [f"Of algorithms that ran under the same conditions, farthest apart at {names[most['row']]}: {said}"]
     return [f"Farthest apart at {names[most['row']]}: {said}"]
