@@ -37,17 +37,21 @@ RUNS = gather(*(make_run(n, {"bbr": 9.0, "cubic": 1.0}) for n in (1, 2)))
         ("FORM t", 'syntax error at or near "FORM"; did you mean `FROM`?'),
         ("SELECT 1 FROM t WHER rtt_ms = 1", 'syntax error at or near "rtt_ms"; did you mean `WHERE`?'),
         ("SELECT avg([rtt_ms]) FROM t", "'avg(DOUBLE[])'; of a list take list_avg(…)"),
-        ("SELECT avg({'run': {'id': 1}, 'x': 1, 'y': 2})", "INTEGER))'; of such runs take mean_of(list(…))"),
+        ("SELECT avg({'run': {'id': 1}, 'x': 1, 'y': 2})", "'avg(STRUCT(…)'; of such runs take mean_of(list(…))"),
         ("FROM t WHERE loss_pct = '0.01 %'", "'0.01 %' to DOUBLE; loss_pct holds numbers: loss_pct = 0.01"),
         ("FROM t WHERE t.loss_pct IN ('low')", "'low' to DOUBLE; t.loss_pct holds numbers"),
         ("FROM t WHERE loss_pct > '5 Gbit/s'", "'5 Gbit/s' to DOUBLE; loss_pct holds numbers"),
         ("SELECT x.rtt_ms FROM t AS own", 'Referenced table "x" not found; the query reads own'),
+        ("FROM t WHERE loss_pct = 0,1", 'near ","; a number has a decimal point: 0.1'),
+        ("SELECT rtt_ms, count(*) FROM t", "must be part of an aggregate function; put GROUP BY ALL at the end"),
+        ("SELECT avg(rate_Mbps) FROM t", "not found in FROM clause; rates are in bit/s: rate_bps / 1e6"),
         ("SELECT rtt_ms + 'a' FROM t", "'a' to DOUBLE; a number takes no quotes"),
     ],
 )
 def test_what_is_refused_is_said_in_a_line(query: str, said: str) -> None:
     with duckdb.connect() as connection:
-        connection.execute("CREATE TABLE t (rtt_ms DOUBLE, loss_pct DOUBLE); INSERT INTO t VALUES (1, 2)")
+        connection.execute("CREATE TABLE t (rtt_ms DOUBLE, loss_pct DOUBLE, rate_bps DOUBLE)")
+        connection.execute("INSERT INTO t VALUES (1, 2, 3)")
         with pytest.raises(duckdb.Error) as refused:
             connection.sql(query).fetchall()
     assert said in describe_refusal(refused.value)

@@ -55,6 +55,15 @@ TOKEN: Final = re.compile(r"\w+|[^\w\s]")
 NAMES: Final = re.compile(r"(?:Candidate (?:bindings|tables):|Did you mean)(.*)")
 # Tables of the database's own.
 DUCKDB_S_OWN: Final = ("duckdb_", "pg_", "sqlite_")
+# loss_pct = 0,1
+COMMA: Final = re.compile(r"(\d+)\s*,\s*(\d+)")
+# column "host" must appear in the GROUP BY clause or must be part of an aggregate function.
+UNGROUPED: Final = "must appear in the GROUP BY clause"
+# Rates are in bit/s everywhere: goodput_mbps is goodput_bps / 1e6.
+OTHER_RATE: Final = re.compile(r"(\w+_)([kmg])(bps)", re.IGNORECASE)
+TIMES: Final = {"k": "1e3", "m": "1e6", "g": "1e9"}
+# STRUCT(run_id VARCHAR, flow_id VARCHAR, …)
+ROW_TYPE: Final = re.compile(r"STRUCT\(.*\)")
 NO_TABLE: Final = re.compile(r'Referenced table "\w+" not found$')
 
 
@@ -71,9 +80,14 @@ def describe_refusal(error: duckdb.Error, connection: duckdb.DuckDBPyConnection 
     if meant := _guess_keyword(error):
         return f"{said}{meant}"
     if of_many := OF_MANY.search(said):
-        return f"{said.partition('. ')[0]}; {_name_mean(*of_many.groups())}"
+        shown = ROW_TYPE.sub("STRUCT(…)", said.partition(". ")[0])
+        return f"{shown}; {_name_mean(*of_many.groups())}"
+    if UNGROUPED in said:
+        return f"{said.rstrip('.')}; put GROUP BY ALL at the end"
     if not_a_number := NOT_A_NUMBER.search(said):
         return f"{said}{_compare_numbers(not_a_number[1], text)}"
+    if said == f'{SYNTAX} ","' and (number := COMMA.search(text)):
+        return f"{said}; a number has a decimal point: {number[1]}.{number[2]}"
     if SYNTAX in said and (open_count := query.count("(") - query.count(")")):
         return f"{said}; {'a closing' if open_count > 0 else 'an opening'} parenthesis is missing"
     if reserved := RESERVED.search(said):
@@ -83,6 +97,8 @@ def describe_refusal(error: duckdb.Error, connection: duckdb.DuckDBPyConnection 
         return f"{said}{hint}"
     if word and word[1] in SPELT:
         hint = f"; write {SPELT[word[1]]}"
+    elif word and (rate := OTHER_RATE.fullmatch(word[1])) and rate[1] + rate[3] in known:
+        hint = f"; rates are in bit/s: {rate[1]}{rate[3]} / {TIMES[rate[2].lower()]}"
     elif word and (of_own := _name_longer(word[1], known) or ("" if hint else guess_near(word[1], known))):
         hint = of_own + hint.removeprefix(of_own)
     if missing := MISSING.search(said):

@@ -2,7 +2,7 @@
 
 import contextlib
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any, Final
 
@@ -141,6 +141,7 @@ def find_database(place: Path, name: str) -> Path:
             or printed
             or _describe_column(name)
             or guess_near(name, known)
+            or _name_evaluation(name, found)
             or ", claim or figure of this name; `explain` alone lists all"
         )
         raise InputError(f"no published table `{name}`{hint}")
@@ -149,6 +150,11 @@ def find_database(place: Path, name: str) -> Path:
         several = ", ".join(map(str, current))
         raise InputError(f"several evaluations have a table `{name}`; name one by --database: {several}")
     return fitting[0]
+
+
+def _name_evaluation(name: str, databases: Iterable[Path]) -> str:
+    near = find_near(name, [database.parent.name for database in databases])
+    return f"; of the evaluation {near} all is listed by `explain --evaluation {near}`" if near else ""
 
 
 def find_evaluation(database: Path) -> Path:
