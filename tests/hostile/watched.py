@@ -38,9 +38,11 @@ def read_watched(archive: Path, work: Path) -> dict[str, Any]:
     # Compiling and caching the readers is before.
     for module in ("ss.file", "captures.file", "edge.dump_file"):
         importlib.import_module(f"ccreport.ingest.{module}")
-    from ccreport.ingest.kernels import compile_kernels  # noqa: PLC0415
+    from ccreport.ingest.captures.file import compile_capture_reader  # noqa: PLC0415
+    from ccreport.ingest.ss.file import compile_reader  # noqa: PLC0415
 
-    compile_kernels(work / "kernels.txt")
+    compile_capture_reader()
+    compile_reader()
     events: list[str] = []
     opened: list[str] = []
     # numba looks for compiled code beside the package, others for their data.
