@@ -14,7 +14,6 @@ from ccreport.figures.kit.theme import style_of
 from ccreport.figures.select.declaration import FigureDeclaration, FigureError, declare_figure
 from ccreport.figures.select.queries import MissingFigure
 from ccreport.figures.select.recording_database import Database
-from ccreport.figures.select.table_cells import find_table_fault
 
 # The sender's speed follows from the test, and is in no name.
 CELLS = """
@@ -178,13 +177,6 @@ def test_a_mark_without_a_bar_has_its_reason() -> None:
     cells = pl.DataFrame({"mean": [1.0, 0.0], "low": [None, None], "runs_count": [2, 5]})
     assert _explain_bare(cells) == "A mark without a bar rests on fewer than three runs"
     assert "`condition`" in _explain_bare(cells.with_columns(runs_count=5))
-
-
-def test_means_that_pool_the_algorithms_cannot_be_drawn() -> None:
-    assert find_table_fault("means", {"means": {"columns": ["flows_count"]}}) is None
-    assert find_table_fault("means", {"means": {"rows": ["loss_pct"], "columns": ["algorithm"]}}) is None
-    said = find_table_fault("means", {"means": {"rows": ["loss_pct"]}})
-    assert said == "the table `means` pools the algorithms; name `algorithm` in its `columns`"
 
 
 def test_the_row_of_a_single_condition_has_a_name(database: Path) -> None:

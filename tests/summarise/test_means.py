@@ -261,6 +261,33 @@ def test_unknown_rows_are_refused_with_the_labels_there_are(tmp_path: Path) -> N
         load_evaluation(path, looks_up=True)
 
 
+@pytest.mark.parametrize(
+    ("axes", "said"),
+    [
+        (
+            {"rows": ["path_rtt"], "columns": ["loss_pct"]},
+            r"tables\.means: `algorithm` is in neither `rows` nor `columns`; add it to one of them",
+        ),
+        ({"rows": ["path_rtt"]}, r"tables\.means: `algorithm` is in neither"),
+        (
+            {"rows": ["path_rtt", "algorithm"], "columns": ["loss_pct", "path_rtt"]},
+            r"tables\.means: `path_rtt` is in `rows` and in `columns`; delete one of them",
+        ),
+        ({"rows": ["path_rtt", "algorithm", "path_rtt"]}, r"tables\.means\.rows: `path_rtt` is listed twice"),
+        ({"columns": ["loss_pct", "loss_pct"]}, r"tables\.means\.columns: `loss_pct` is listed twice"),
+    ],
+)
+def test_rows_and_columns_that_cannot_tell_rows_apart_are_refused(
+    axes: dict[str, list[str]], said: str, tmp_path: Path
+) -> None:
+    with pytest.raises(DeclarationError, match=rf"own\.yaml:\d+: {said}"):
+        load_evaluation(declare(tmp_path, **axes))
+
+
+def test_without_rows_all_conditions_are_told_apart(tmp_path: Path) -> None:
+    assert load_evaluation(declare(tmp_path, columns=["loss_pct"]))["tables"]["means"]["columns"] == ["loss_pct"]
+
+
 @pytest.mark.parametrize("group", ["claims", "tables", "figures", "labels"])
 def test_a_list_in_place_of_a_named_group_is_refused(tmp_path: Path, group: str) -> None:
     path = declare(tmp_path)

@@ -35,8 +35,9 @@ SAMPLE_EXPLAINED: Final = SAMPLE.with_name("explanations.yaml")
 OF_SAMPLE: Final = "esnet-dtn"
 GENERIC: Final = "generic"
 
-# The table whose rows may be labels of the evaluation.
+# The table whose rows may be labels of the evaluation, and the column by which its rows always differ.
 MEANS: Final = "means"
+ALGORITHM: Final = "algorithm"
 
 
 def choose_evaluation(archives: Sequence[Path]) -> str:
@@ -145,6 +146,8 @@ def _list_unknown(evaluation: Mapping[str, Any]) -> Iterator[tuple[Place, str]]:
                 where = f"in two groups: {held[member]} and {group}" if held[member] != group else f"twice in {group}"
                 yield ("algorithms", group, "members", number), f"algorithms: {member} is {where}; delete one of them"
             held[member] = group
+    for table, facts in tables.items():
+        yield from _list_wrong_axes(table, facts)
     edges = evaluation["rtt_bucket_edges_ms"]
     if edges != sorted(set(edges)):
         yield ("rtt_bucket_edges_ms",), f"rtt_bucket_edges_ms: not ascending; write {sorted(set(edges))}"
@@ -180,6 +183,17 @@ def _list_unknown(evaluation: Mapping[str, Any]) -> Iterator[tuple[Place, str]]:
     for table in evaluation["reproduction"]:
         if "rows" not in tables.get(table, {}):
             yield ("reproduction", table), f"reproduction: {table} is not a table of cells (it has no `rows`)"
+
+
+def _list_wrong_axes(table: str, facts: Mapping[str, Any]) -> Iterator[tuple[Place, str]]:
+    rows, columns = facts.get("rows", []), facts.get("columns", [])
+    for number, name in enumerate(columns):
+        if name in rows:
+            place = ("tables", table, "columns", number)
+            yield place, f"tables.{table}: `{name}` is in `rows` and in `columns`; delete one of them"
+    if table == MEANS and "rows" in facts and ALGORITHM not in (*rows, *columns):
+        problem = f"`{ALGORITHM}` is in neither `rows` nor `columns`; add it to one of them"
+        yield ("tables", table, "rows"), f"tables.{table}: {problem}"
 
 
 def _list_wrong_bounds(claim: str, checks: Sequence[Mapping[str, Any]]) -> Iterator[tuple[Place, str]]:

@@ -12,7 +12,7 @@ from ccreport.core.tables import load_schema
 from ccreport.figures.select.condition_cells import list_varying
 from ccreport.figures.select.recording_database import Database
 from ccreport.summarise.database import quote_name
-from ccreport.summarise.questions import LABELS, STRATUM, list_pooled
+from ccreport.summarise.questions import LABELS, STRATUM
 from ccreport.summarise.table_sources import BETWEEN_LABELS
 
 # distance=far; loss=none
@@ -32,8 +32,6 @@ def find_table_fault(table: str, tables: Mapping[str, Mapping[str, Any]]) -> str
         drawn = sorted(filter(_has_means, tables))
         others = f"; {', '.join(drawn)} can be drawn" if drawn else ""
         return f"the table `{table}` has no means of algorithms with intervals{others}"
-    if table == MEANS and SERIES in list_pooled(tables[table]):
-        return f"the table `{table}` pools the algorithms; name `{SERIES}` in its `columns`"
     return None
 
 
