@@ -122,6 +122,31 @@ def test_cells_have_the_means_and_intervals_of_the_tables(tmp_path: Path) -> Non
     assert data.select("rate_low_bps", "rate_high_bps").row(0) == pytest.approx(expected, rel=1e-4)
 
 
+def test_runs_beside_other_competitors_are_panels_of_their_own(tmp_path: Path) -> None:
+    losses = (0.0, 0.1, 1.0)
+    beside_bbr2 = [
+        make_run(10 * place + n, {"cubic": 10.0, "bbr2": 30.0}, loss_pct=loss, cc_list="bbr2,cubic")
+        for place, loss in enumerate(losses)
+        for n in range(5)
+    ]
+    beside_bbr = [
+        make_run(100 + n, {"cubic": 90.0, "bbr": 30.0}, loss_pct=losses[0], cc_list="bbr,cubic") for n in range(3)
+    ]
+    output = plot(tmp_path, gather(*beside_bbr2, *beside_bbr), kind="rate_by_loss")
+    # CUBIC's mean without loss is of its runs beside BBRv2 alone: what ran beside BBR has nothing to compare.
+    means = pl.read_csv(output / "figure.csv").filter(cc="cubic").select("loss_pct", "runs_count", "rate_mean_bps")
+    assert means.rows() == [(loss, 5, 10e6) for loss in losses]
+    assert "2 panels of a single packet loss left out." in read(output, "caption.txt")
+    more = [make_run(200 + n, {"cubic": 60.0, "bbr": 3.0}, loss_pct=losses[1], cc_list="bbr,cubic") for n in range(3)]
+    (folder := tmp_path / "more").mkdir()
+    output = plot(folder, gather(*beside_bbr2, *beside_bbr, *more), kind="rate_by_loss")
+    data = pl.read_csv(output / "figure.csv").filter(cc="cubic", loss_pct=0.0)
+    assert data.select("beside", "rate_mean_bps").rows() == [("bbr,cubic", 90e6), ("bbr2,cubic", 10e6)]
+    titles = [text for text in texts_of(output) if text.startswith("CUBIC, both CUBIC and ")]
+    assert len(titles) == 2
+    assert "CUBIC, both CUBIC and BBRv2" in titles
+
+
 def test_a_single_run_has_no_interval(tmp_path: Path) -> None:
     tables = gather(make_run(1, {"bbr": 3.0}, rtt_ms=10.0), make_run(2, {"bbr": 2.0}, rtt_ms=20.0))
     output = plot(tmp_path, tables, kind="rate_by_rtt")
@@ -543,6 +568,15 @@ def test_flows_that_carried_nothing_have_no_index(tmp_path: Path) -> None:
     output = plot(tmp_path, gather(make_run(1, {"cubic": [0.0, 0.0], "bbr": [5.0, 5.0]})), kind="flow_spread")
     assert pl.read_csv(output / "figure.csv").filter(cc="cubic")["jain_ratio"].to_list() == [None, None]
     assert "–" in texts_of(output)
+
+
+def test_the_spread_of_one_condition_says_that_others_match(tmp_path: Path) -> None:
+    rates = {"cubic": [1.0, 3.0], "bbr": [5.0, 5.0]}
+    tables = gather(*(make_run(n, rates, job="abc"[n // 2]) for n in range(5)))
+    output = plot(tmp_path, tables, kind="flow_spread")
+    said = "2 others match as well; the figure shows the one with the most runs, then the first by identifier."
+    assert said in read(output, "caption.txt")
+    assert pl.read_csv(output / "figure.csv")["run_id"].n_unique() == 2
 
 
 def test_more_iterations_than_fit_are_left_out_and_said(tmp_path: Path) -> None:

@@ -132,15 +132,15 @@ def _keep_shared(runs: pl.DataFrame) -> tuple[pl.DataFrame, bool]:
     facts = runs.group_by("run_id").agg(
         version=pl.col("cc").filter(version).replace("bbr1", "bbr").first(),
         # Nothing where it ran alone, as CUBIC did.
-        beside=pl.when(version.any())
+        competitors=pl.when(version.any())
         .then(pl.col("cc").filter(~version).unique().sort().str.join(","))
         .otherwise(pl.lit("")),
     )
     known = runs.join(facts, on="run_id", maintain_order="left")
-    key = [*CONDITION, "beside"]
+    key = [*CONDITION, "competitors"]
     ran = known.drop_nulls("version")
-    counts = ran.group_by("beside").agg(all_count=pl.col("version").n_unique())
-    shared = ran.group_by(key).agg(count=pl.col("version").n_unique()).join(counts, on="beside")
+    counts = ran.group_by("competitors").agg(all_count=pl.col("version").n_unique())
+    shared = ran.group_by(key).agg(count=pl.col("version").n_unique()).join(counts, on="competitors")
     kept = known.join(shared.filter(pl.col("count") == pl.col("all_count")), on=key, how="semi", nulls_equal=True)
     is_whole = kept["category"].n_unique() == runs["category"].n_unique()
     return (runs.join(kept.select("run_id").unique(), on="run_id", how="semi"), True) if is_whole else (runs, False)

@@ -24,6 +24,7 @@ from ccreport.figures.select.declaration import (
 from ccreport.figures.select.queries import MissingFigure, name_run, read_matching_runs, read_rows
 from ccreport.figures.select.recording_database import Database
 from ccreport.figures.select.series import UNKNOWN_CC
+from ccreport.figures.wording.captions import describe_left_out
 from ccreport.figures.wording.conditions import fold_sentences, write_sentences
 from ccreport.figures.wording.runs import (
     RATE_UNITS,
@@ -67,7 +68,9 @@ def build_flow_spread(declaration: FigureDeclaration, database: Database) -> Fig
     Raise MissingFigure where no run of it has two flows of one algorithm with a rate.
     """
     matching = read_matching_runs(declaration, database)
-    runs = select_condition_runs(matching, name_run(declaration, keep_fitting(matching, declaration)))
+    fitting = keep_fitting(matching, declaration)
+    declaration = name_run(declaration, fitting)
+    runs = select_condition_runs(matching, declaration)
     flows = read_rows(database, "flows", runs)
     rate: Rate = choose_rate(declaration, flows) if flows.height else "goodput"
     spread = measure_spread(runs, flows, rate)
@@ -83,7 +86,12 @@ def build_flow_spread(declaration: FigureDeclaration, database: Database) -> Fig
     data = spread.flows.join(spread.strips.select("run_id", "cc", "jain_ratio"), on=["run_id", "cc"], how="left")
     data = data.select("run_id", "cc", "flow_id", "rate_bps", "jain_ratio")
     chart = _draw(spread, ccs, title)
-    return Figure(chart, data, _write_caption(spread, ccs, conditions), _write_alternative(spread, ccs, conditions))
+    others_count = fitting["condition_id"].n_unique() - runs["condition_id"].n_unique()
+    kept = "the one" if declaration.overlapped else "for each algorithm the most similar one"
+    left_out = describe_left_out(others_count, f"{kept} with the most runs")
+    return Figure(
+        chart, data, _write_caption(spread, ccs, conditions, left_out), _write_alternative(spread, ccs, conditions)
+    )
 
 
 def measure_spread(runs: pl.DataFrame, flows: pl.DataFrame, rate: Rate) -> Spread:
@@ -168,7 +176,7 @@ def _draw_panel(
     return alt.LayerChart(layer=layers, width=width, height=HEIGHT_PX)
 
 
-def _write_caption(spread: Spread, ccs: Sequence[str], conditions: str) -> str:
+def _write_caption(spread: Spread, ccs: Sequence[str], conditions: str, left_out: Sequence[str]) -> str:
     count = spread.strips["run_id"].n_unique()
     means = dict(spread.strips.group_by("cc").agg(pl.col("jain_ratio").mean()).drop_nulls().iter_rows())
     told = [f"{theme.style_of(cc).name} {means[cc]:.3f}" for cc in ccs if cc in means]
@@ -181,6 +189,7 @@ def _write_caption(spread: Spread, ccs: Sequence[str], conditions: str) -> str:
             "Lines: the mean of the run's flows of that algorithm",
             "Numbers above: Jain's fairness index of these flows, 1 where all are equal",
             *([f"Left out: {count_things(spread.left_out_count, 'later run')}"] if spread.left_out_count else []),
+            *left_out,
         ]
     )
 

@@ -25,7 +25,7 @@ from ccreport.figures.kit.value_axis import fit_value_axis
 from ccreport.figures.select.condition_cells import (
     SETTINGS,
     list_values,
-    list_varying,
+    list_varying_settings,
     read_algorithm_rates,
     refuse_parts,
     require_two,
@@ -123,7 +123,8 @@ def _lay_out(kind: Kind, runs: pl.DataFrame, placed: tuple[dict[Any, float], Pos
     Return with them what to say of runs that differ otherwise and are pooled.
     """
     leading = [] if kind.line == "cc" else ["cc"]
-    panel_keys = leading + list_varying(runs, [key for key in SETTINGS if key not in (kind.column, kind.line)])
+    settings = [key for key in SETTINGS if key not in (kind.column, kind.line)]
+    panel_keys = leading + list_varying_settings(runs, settings)
     swept = [key for key in SWEPT if key not in (*panel_keys, kind.column, kind.line)]
     pooled: list[str] = []
     if kind.column != "parameter_value" and runs["parameter_value"].n_unique() > 1:

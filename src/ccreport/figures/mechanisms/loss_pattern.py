@@ -6,7 +6,12 @@ import polars as pl
 
 from ccreport.figures.kit.figure import Figure
 from ccreport.figures.mechanisms.categories import describe_cells, draw_categories
-from ccreport.figures.select.condition_cells import list_varying, read_matching, refuse_parts, summarise_cells
+from ccreport.figures.select.condition_cells import (
+    list_varying_settings,
+    read_matching,
+    refuse_parts,
+    summarise_cells,
+)
 from ccreport.figures.select.declaration import FigureDeclaration
 from ccreport.figures.select.queries import MissingFigure
 from ccreport.figures.select.recording_database import Database
@@ -14,13 +19,13 @@ from ccreport.figures.wording.conditions import count_runs, describe_value, fold
 from ccreport.figures.wording.runs import RATE_UNITS, choose_rate_unit, format_significant
 
 COLUMNS: Final = """
-    run_id, condition_id, cc, sharing, flows_count, rtt_ms, loss_pct, goodput_bps, loss_pattern,
+    run_id, condition_id, cc, sharing, beside, flows_count, rtt_ms, loss_pct, goodput_bps, loss_pattern,
     coalesce(bottleneck_bps, nic_bps, pacing_bps) AS line_bps
 """
 # What random and burst loss must share to be compared.
 SETTINGS: Final = ("flows_count", "sharing", "rtt_ms", "loss_pct", "line_bps")
 # Of these, columns whose values are as the database has them.
-NARROWING: Final = ("flows_count", "sharing", "rtt_ms")
+NARROWING: Final = ("flows_count", "sharing", "beside", "rtt_ms")
 PLACES: Final = {"random": "random", "bursts": "in bursts"}
 PANELS_AT_MOST: Final = 6
 
@@ -32,12 +37,12 @@ def build_rate_by_loss_pattern(declaration: FigureDeclaration, database: Databas
     )
     # netem's four probabilities give the mean that was meant up to their own rounding.
     runs = runs.with_columns(pl.col("loss_pct").round_sig_figs(3))
-    compared = runs.filter(pl.col("loss_pattern").n_unique().over("cc", *SETTINGS) == len(PLACES))
+    compared = runs.filter(pl.col("loss_pattern").n_unique().over("cc", "beside", *SETTINGS) == len(PLACES))
     if compared.is_empty():
         raise MissingFigure(
             "No condition of the runs that match has both random loss and bursts of the same mean loss."
         )
-    panel_keys = list_varying(compared, list(SETTINGS))
+    panel_keys = list_varying_settings(compared, SETTINGS)
     cells = summarise_cells(database, compared, [*panel_keys, "cc", "loss_pattern"], "goodput_bps")
     cells = cells.rename({"loss_pattern": "place"})
     if (count := cells.select(panel_keys).n_unique()) > PANELS_AT_MOST:

@@ -154,7 +154,8 @@ def read_single_run(declaration: FigureDeclaration, database: Database) -> Panel
     Of what happens to the flows of one run, the lines of two would show flows that never met.
     """
     panel = read_panel(declaration, database)
-    return replace(panel, drawn=panel.drawn[:1])
+    others_count = len(panel.drawn) - 1
+    return replace(panel, drawn=panel.drawn[:1], left_out_count=panel.left_out_count + others_count)
 
 
 def _require_runs(declaration: FigureDeclaration, matching: pl.DataFrame, runs: pl.DataFrame) -> None:

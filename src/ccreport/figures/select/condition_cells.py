@@ -18,7 +18,7 @@ from ccreport.summarise.database import quote_text
 # Random loss, and none, are the same column of a figure: null.
 BURSTS: Final = "CASE WHEN loss_pattern = 'bursts' THEN loss_pattern END AS loss_pattern"
 ALGORITHM_RUN_COLUMNS: Final = f"""
-    run_id, condition_id, cc, sharing, flows_count, sender_host, host, rtt_ms,
+    run_id, condition_id, cc, sharing, beside, flows_count, sender_host, host, rtt_ms,
     loss_pct, {BURSTS},
     buffer_bytes, bottleneck_bps, parameter_name, parameter_value, throughput_bps, goodput_bps,
     retransmit_ratio, nic_bps, pacing_bps, cc_flows_count
@@ -113,6 +113,15 @@ def summarise_cells(
 def list_varying(runs: pl.DataFrame, columns: Sequence[str]) -> list[str]:
     """Return those of the columns that have more than one value (absence counts as one)."""
     return [column for column in columns if runs[column].n_unique() > 1]
+
+
+def list_varying_settings(runs: pl.DataFrame, settings: Sequence[str]) -> list[str]:
+    """Return those of the settings that vary; `beside` in place of `sharing` where algorithms shared with several.
+
+    A mean of an algorithm's runs beside one competitor and beside another would be of neither.
+    """
+    has_several = runs["beside"].drop_nulls().n_unique() > 1
+    return list_varying(runs, ["beside" if has_several and name == "sharing" else name for name in settings])
 
 
 def list_values(runs: pl.DataFrame, column: str) -> list[Any]:
