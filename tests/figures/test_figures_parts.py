@@ -26,7 +26,6 @@ from ccreport.figures.wording.captions import FigureFacts, write_alternative, wr
 from ccreport.figures.wording.runs import (
     DrawnAlgorithm,
     DrawnRun,
-    choose_rate_unit,
     describe_runs,
     format_rate,
     format_ratio,
@@ -37,6 +36,7 @@ from ccreport.figures.wording.runs import (
     write_choice,
     write_notes,
 )
+from ccreport.summarise.grids.settings import choose_rate_unit
 
 COMMON = ("cubic", "bbr", "bbr2", "bbr3")
 

@@ -184,6 +184,20 @@ def test_columns_stand_side_by_side(tmp_path: Path) -> None:
     ]
 
 
+def test_values_above_columns_have_name_and_unit(tmp_path: Path) -> None:
+    conditions = [(cc, loss, count) for cc in ("bbr", "cubic") for loss, count in ((0.0, 1), (0.001, 1), (0.001, 16))]
+    runs = gather(
+        *(
+            run(n, {cc: 5.0}, loss_pct=loss, flows_count=count, condition_id=str(n))
+            for n, (cc, loss, count) in enumerate(conditions)
+        )
+    )
+    evaluation = declare(tmp_path, rows=["algorithm"], columns=["loss_pct", "flows_count"], measures=["rate_mean_bps"])
+    _, html = summarise("means", build_database(tmp_path, runs, evaluation), evaluation)
+    headings = [read_words(cell) for cell in re.findall(r"<th[^>]*>(.*?)</th>", html, re.DOTALL)]
+    assert headings[:5] == ["no loss", "0.001 % loss", "Algorithm", "1 flow", "16 flows"]
+
+
 def test_columns_are_in_the_declared_order_though_the_first_row_lacks_one(tmp_path: Path) -> None:
     runs = gather(
         *(

@@ -164,6 +164,6 @@ def lay_out_table(
             return name_pair(lay_out_rows(pairs, schema, declared["title"], notes, bold, is_whole=is_whole), chosen)
         rows = lay_out_rows(chosen, schema, declared["title"], notes, bold, is_whole=is_whole)
         grid = name_rates(rows, bases)
-        grid = set_side_by_side(grid, declared.get("columns", ()))
+        grid = set_side_by_side(grid, chosen, declared.get("columns", ()))
         return head_rows(order_rows(grid) if is_reordered else grid, declared["headings"])
     return name_rates(lay_out_rows(shown, schema, declared["title"], notes, bold, is_whole=is_whole), bases)

@@ -30,15 +30,8 @@ from ccreport.figures.wording.conditions import (
     fold_sentences,
     write_sentences,
 )
-from ccreport.figures.wording.runs import (
-    RATE_UNITS,
-    TITLE_CHARACTERS,
-    choose_rate_unit,
-    format_ratio,
-    format_significant,
-    join_names,
-    wrap_title,
-)
+from ccreport.figures.wording.runs import TITLE_CHARACTERS, format_ratio, format_significant, join_names, wrap_title
+from ccreport.summarise.grids.settings import RATE_UNITS, choose_rate_unit
 
 HEIGHT_PX: Final = 190
 WIDTH_PX: Final = theme.PLOT_WIDTH_PX

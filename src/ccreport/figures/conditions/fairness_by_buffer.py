@@ -30,7 +30,8 @@ from ccreport.figures.select.queries import MissingFigure
 from ccreport.figures.select.recording_database import Database
 from ccreport.figures.select.series import UNKNOWN_CC
 from ccreport.figures.wording.conditions import describe_conditions, describe_value, fold_sentences, write_sentences
-from ccreport.figures.wording.runs import RATE_UNITS, choose_rate_unit, format_significant, join_names, wrap_title
+from ccreport.figures.wording.runs import format_significant, join_names, wrap_title
+from ccreport.summarise.grids.settings import RATE_UNITS, choose_rate_unit
 
 RUN_COLUMNS: Final = f"""
     run_id, condition_id, mode, sharing, sender_host, host, flows_count, rtt_ms, loss_pct, buffer_bytes, bottleneck_bps,

@@ -26,16 +26,9 @@ from ccreport.figures.select.recording_database import Database
 from ccreport.figures.select.series import UNKNOWN_CC
 from ccreport.figures.wording.captions import describe_left_out
 from ccreport.figures.wording.conditions import fold_sentences, write_sentences
-from ccreport.figures.wording.runs import (
-    RATE_UNITS,
-    DrawnRun,
-    choose_rate_unit,
-    describe_runs,
-    format_rate,
-    join_names,
-    wrap_title,
-)
+from ccreport.figures.wording.runs import DrawnRun, describe_runs, format_rate, join_names, wrap_title
 from ccreport.measure.fairness import jain_index
+from ccreport.summarise.grids.settings import RATE_UNITS, choose_rate_unit
 
 HEIGHT_PX: Final = 280
 # Width that a run needs for its Jain index.

@@ -38,11 +38,11 @@ from ccreport.figures.wording.conditions import (
     describe_conditions,
     describe_panel,
     describe_value,
-    format_bps,
     write_condition_alternative,
     write_condition_caption,
 )
-from ccreport.figures.wording.runs import RATE_UNITS, choose_rate_unit, join_names, wrap_title
+from ccreport.figures.wording.runs import join_names, wrap_title
+from ccreport.summarise.grids.settings import RATE_UNITS, choose_rate_unit, name_rate
 
 PANELS_AT_MOST: Final = 12
 LINES_AT_MOST: Final = 8
@@ -157,7 +157,7 @@ def _describe_rates(runs: pl.DataFrame, layout: Layout) -> list[str]:
         panels = runs.group_by(layout.panel_keys or pl.lit(0)).agg(rate=rate.unique())
         mixed = panels.filter(pl.col("rate").list.len() > 1)["rate"].explode().unique().sort(nulls_last=True)
         if mixed.len():
-            shown = ["none" if value is None else format_bps(value) for value in mixed]
+            shown = ["none" if value is None else name_rate(value) for value in mixed]
             told.append(f"Runs of several {name} are drawn together: {join_names(shown)}")
     return told
 

@@ -29,8 +29,9 @@ from ccreport.figures.select.table_cells import (
     select_cells,
 )
 from ccreport.figures.wording.conditions import INTERVAL, describe_value, fold_sentences, write_sentences
-from ccreport.figures.wording.runs import RATE_UNITS, choose_rate_unit, format_significant
+from ccreport.figures.wording.runs import format_significant
 from ccreport.summarise.grids.pooled_settings import RUNS_AT_LEAST
+from ccreport.summarise.grids.settings import RATE_UNITS, choose_rate_unit
 from ccreport.summarise.refused_sql import describe_refusal
 
 ROW_PX: Final = 22

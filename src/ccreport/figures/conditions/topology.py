@@ -14,8 +14,8 @@ from ccreport.figures.select.declaration import FigureDeclaration
 from ccreport.figures.select.queries import UNCOUNTED, MissingFigure, read_rows
 from ccreport.figures.select.recording_database import Database
 from ccreport.figures.wording.conditions import fold_sentences, write_sentences
-from ccreport.figures.wording.runs import name_rate
 from ccreport.summarise.grids.grid import format_size
+from ccreport.summarise.grids.settings import name_rate
 
 TOPOLOGY_COLUMNS: Final = """
     run_id, experiment_id, sender_host, host, host_address, rtt_ms, nic_bps, mtu_bytes, kernel, buffer_bytes,

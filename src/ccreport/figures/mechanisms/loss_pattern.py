@@ -16,7 +16,8 @@ from ccreport.figures.select.declaration import FigureDeclaration
 from ccreport.figures.select.queries import MissingFigure
 from ccreport.figures.select.recording_database import Database
 from ccreport.figures.wording.conditions import count_runs, describe_value, fold_sentences, write_sentences
-from ccreport.figures.wording.runs import RATE_UNITS, choose_rate_unit, format_significant
+from ccreport.figures.wording.runs import format_significant
+from ccreport.summarise.grids.settings import RATE_UNITS, choose_rate_unit
 
 COLUMNS: Final = """
     run_id, condition_id, cc, sharing, beside, flows_count, rtt_ms, loss_pct, goodput_bps, loss_pattern,

@@ -21,7 +21,8 @@ from ccreport.figures.select.declaration import FigureDeclaration
 from ccreport.figures.select.queries import MissingFigure
 from ccreport.figures.select.recording_database import Database
 from ccreport.figures.wording.conditions import count_runs, fold_sentences, write_sentences
-from ccreport.figures.wording.runs import RATE_UNITS, choose_rate_unit, format_rate, format_significant, join_names
+from ccreport.figures.wording.runs import format_rate, format_significant, join_names
+from ccreport.summarise.grids.settings import RATE_UNITS, choose_rate_unit
 
 COLUMNS: Final = """
     run_id, condition_id, cc, flows_count, rtt_ms, loss_pct, goodput_bps, mss_bytes, mtu_bytes,

@@ -18,7 +18,8 @@ from ccreport.figures.kit.value_axis import ValueAxis
 from ccreport.figures.run.panel import PanelRuns
 from ccreport.figures.wording.captions import describe_left_out, describe_path, name_runs, write_heading
 from ccreport.figures.wording.conditions import fold_sentences, write_sentences
-from ccreport.figures.wording.runs import RATE_UNITS, choose_rate_unit, describe_runs, write_band
+from ccreport.figures.wording.runs import describe_runs, write_band
+from ccreport.summarise.grids.settings import RATE_UNITS, choose_rate_unit
 
 TIME_TITLE: Final = "Time since the start of the test (s)"
 BAND_OPACITY: Final = 0.16

@@ -13,7 +13,8 @@ from ccreport.figures.kit import theme
 from ccreport.figures.kit.label_placement import CHARACTER_PX, LABEL_HEIGHT_PX, Point
 from ccreport.figures.kit.text import at_y, to_y, write
 from ccreport.figures.run.chart import Plot
-from ccreport.figures.wording.runs import RATE_UNITS, Row, choose_rate_unit, format_significant
+from ccreport.figures.wording.runs import Row, format_significant
+from ccreport.summarise.grids.settings import RATE_UNITS, choose_rate_unit
 
 STAGE_COLOURS: Final = ("#d0021b", "#e0a800", "#2b7bba")
 STAGE_OPACITY: Final = 0.12

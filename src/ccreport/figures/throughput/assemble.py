@@ -23,16 +23,15 @@ from ccreport.figures.wording.captions import (
     write_panels_caption,
 )
 from ccreport.figures.wording.runs import (
-    RATE_UNITS,
     SUBTITLE_CHARACTERS,
     TITLE_CHARACTERS,
     DrawnAlgorithm,
-    choose_rate_unit,
     wrap_title,
     write_band,
     write_choice,
     write_legend,
 )
+from ccreport.summarise.grids.settings import RATE_UNITS, choose_rate_unit
 
 
 def assemble_throughput_over_time(

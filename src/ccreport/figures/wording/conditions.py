@@ -1,6 +1,6 @@
 """The words of figures over conditions: values with their units, panel titles, caption and text alternative."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -12,15 +12,11 @@ from ccreport.figures.select.condition_cells import SETTINGS, list_values
 from ccreport.figures.select.declaration import Rate
 from ccreport.figures.wording.runs import (
     PATH_DASH,
-    RATE_UNITS,
-    choose_rate_unit,
     format_rate,
     format_significant,
     join_names,
 )
-from ccreport.summarise.grids.cells import PERCENT
-from ccreport.summarise.grids.grid import format_size
-from ccreport.summarise.grids.headings import begin_small, format_answer, is_percentage, name_value, write_heading
+from ccreport.summarise.grids import settings
 
 # More of them are counted and not named.
 NAMED_AT_MOST: Final = 3
@@ -29,80 +25,12 @@ POOLED: Final = ("host", "nic_bps", "pacing_bps", "parameter_name", "parameter_v
 INTERVAL: Final = "95 % interval (Student’s t, from the spread of runs within conditions)"
 
 
-def format_volume(size: int) -> str:
-    """Return bytes as volumes are given to a tool, which counts in powers of 1024: 10 MiB, else 25 kB."""
-    for factor, unit in ((2**30, "GiB"), (2**20, "MiB"), (2**10, "KiB")):
-        if size and size % factor == 0:
-            return f"{size // factor} {unit}"
-    return format_size(size)
-
-
-def format_bps(rate_bps: float) -> str:
-    """Return a rate in the unit that suits it: 2.4 Gbit/s."""
-    unit = choose_rate_unit(rate_bps)
-    return f"{rate_bps / RATE_UNITS[unit]:g} {unit}"
-
-
-def _describe_label(label: str) -> str:
-    # distance=near
-    name, _, value = label.partition("=")
-    return display_name(value) or f"{name} unknown"
-
-
-FORMATS: Final[dict[str, Callable[[Any], str]]] = {
-    "cc_list": lambda ccs: join_names([theme.style_of(cc).name for cc in theme.order_algorithms(ccs.split(","))]),
-    "volume_bytes": lambda size: f"{format_volume(size)} in all",
-    "flows_count": lambda count: f"{count} flow{'' if count == 1 else 's'}",
-    "bottleneck_bps": lambda rate: f"bottleneck {format_bps(rate)}",
-    "pacing_bps": lambda rate: f"paced to {format_bps(rate)}",
-    "background_udp_bps": lambda rate: f"beside {format_bps(rate)} of UDP",
-    "limit_packets_count": lambda count: f"queue of {count} packets",
-    "beside": lambda ccs: f"both {FORMATS['cc_list'](ccs)}",
-    "labels": lambda labels: ", ".join(_describe_label(label) for label in labels.split("; ")),
-    "buffer_bytes": lambda size: f"buffer {format_size(size)}",
-    "loss_pct": lambda loss: f"{loss:.3g} % loss" if loss else "no loss",
-    "loss_pattern": lambda pattern: f"in {pattern}" if pattern not in ("none", "random") else "",
-    "parameter_value": lambda value: f"value {display_name(value)}",
-    "rtt_ms": lambda rtt: f"RTT {rtt:g} ms",
-}
-UNKNOWN: Final = {
-    "flows_count": "flows unknown",
-    "sender_host": "sender unknown",
-    "bottleneck_bps": "no known bottleneck",
-    "pacing_bps": "not paced",
-    "background_udp_bps": "no UDP beside",
-    "limit_packets_count": "queue unknown",
-    "queue_discipline": "queue discipline unknown",
-    "beside": "alone",
-    "volume_bytes": "no given volume",
-    "buffer_bytes": "no known buffer",
-    "loss_pct": "loss unknown",
-    "rtt_ms": "RTT unknown",
-    "parameter_name": "no parameter",
-    # Random, or no loss.
-    "loss_pattern": "",
-    # The name says it.
-    "parameter_value": "",
-}
-
-
 def describe_value(column: str, value: Any) -> str:
-    """Return the value of a setting with its unit, or that it is unknown.
-
-    Numbers of other columns have the name and the unit by which published tables head them: RTT 5 ms.
-    """
-    if column in UNKNOWN and value is None:
-        return UNKNOWN[column]
-    words = write_heading(column).partition(" (")[0]
-    if value is None:
-        return begin_small(f"{words} unknown")
-    if column in FORMATS:
-        return FORMATS[column](value)
-    if isinstance(value, bool):
-        return begin_small(f"{words}: {format_answer(value)}")
-    if isinstance(value, int | float):
-        return begin_small(name_value(column, PERCENT * value if is_percentage(column) else value))
-    return display_name(str(value))
+    """Return the value of a setting as tables head columns with it, algorithms by the names that figures give them."""
+    if column not in ("cc_list", "beside") or value is None:
+        return settings.describe_value(column, value)
+    names = join_names([theme.style_of(cc).name for cc in theme.order_algorithms(value.split(","))])
+    return names if column == "cc_list" else f"both {names}"
 
 
 def describe_panel(columns: Sequence[str], values: Sequence[Any]) -> str:

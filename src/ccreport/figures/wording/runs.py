@@ -12,14 +12,13 @@ from typing import Any, Final
 import polars as pl
 
 from ccreport.core.text import display_name
-from ccreport.core.units import DECIMAL_STEPS
 from ccreport.figures.kit import theme
 from ccreport.figures.select.declaration import Rate
 from ccreport.summarise.grids.grid import format_size
+from ccreport.summarise.grids.settings import RATE_UNITS, name_rate
 
 Row = Mapping[str, Any]
 
-RATE_UNITS: Final = {"Gbit/s": DECIMAL_STEPS["g"], "Mbit/s": DECIMAL_STEPS["m"], "kbit/s": DECIMAL_STEPS["k"]}
 # Between what ran and where it ran.
 PATH_DASH: Final = " — "
 TITLE_CHARACTERS: Final = 80
@@ -53,11 +52,6 @@ class DrawnAlgorithm:
         return theme.style_of(self.cc).name
 
 
-def choose_rate_unit(rate_bps: float) -> str:
-    """Return the largest unit in which a rate is at least 1, at least kbit/s."""
-    return next((unit for unit, size in RATE_UNITS.items() if rate_bps >= size), "kbit/s")
-
-
 def format_significant(number: float, digits: int) -> str:
     """Return a number with this many significant digits, never as a power of ten."""
     if number == 0 or not math.isfinite(number):
@@ -65,12 +59,6 @@ def format_significant(number: float, digits: int) -> str:
     rounded = float(f"{number:.{digits - 1}e}")
     decimals = digits - 1 - math.floor(math.log10(abs(rounded)))
     return f"{rounded:,.{max(decimals, 0)}f}"
-
-
-def name_rate(rate_bps: float) -> str:
-    """Return a declared rate with all its digits, in the unit that it reads best in."""
-    unit = choose_rate_unit(rate_bps)
-    return f"{rate_bps / RATE_UNITS[unit]:g} {unit}"
 
 
 def format_rate(rate_bps: float | None, unit: str) -> str:

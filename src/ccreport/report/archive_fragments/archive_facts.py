@@ -6,10 +6,11 @@ from typing import Final
 import polars as pl
 
 from ccreport.archive.shorter_rtts import LEAST_PART, describe_shorter
-from ccreport.figures.wording.runs import join_names, name_rate
+from ccreport.figures.wording.runs import join_names
 from ccreport.inventory.kinds import MEASUREMENT_RULE
 from ccreport.report.markup.blocks import Html, number, render_table, text, verbatim
 from ccreport.report.markup.escape import escape_text
+from ccreport.summarise.grids.settings import name_rate
 from ccreport.trace.uses import name_uses
 
 UNKNOWN: Final = "unknown"

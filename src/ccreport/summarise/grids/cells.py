@@ -11,6 +11,7 @@ from ccreport.core.tables import Column, TableSchema
 from ccreport.summarise.grids.grid import (
     INTERVAL,
     MISSING,
+    PERCENT,
     Cell,
     Grid,
     count_decimals_of_all,
@@ -32,6 +33,7 @@ from ccreport.summarise.grids.headings import (
     write_heading,
 )
 from ccreport.summarise.grids.phrases import code_phrases
+from ccreport.summarise.grids.settings import span_groups
 from ccreport.summarise.grids.shown_columns import ShownColumn, leave_out
 
 # What a cell of rows and columns consists of, each in a column of its own.
@@ -45,7 +47,6 @@ Bold = Mapping[str, pl.Series]
 PROBABILITY: Final = re.compile(r"p(_\w+)?_ratio")
 LEAST_EFFECT: Final = "least_effect_pct"
 NOTHING_BOLD: Final[Bold] = {}
-PERCENT: Final = 100.0
 # Sizes that people know by each of their bytes: 1448, not 1.448 kB.
 OF_PACKETS: Final = ("mss_", "mtu_")
 # Of CVs in per cent: runs that differ by less are alike to any reader.
@@ -78,7 +79,7 @@ def lay_out_cells(
         title=declared["title"],
         stubs=[declared["headings"].get(name, name) for name in rows],
         names=[[format_name(name, value) for name, value in zip(rows, key, strict=True)] for key in keys],
-        spanners=[span_groups(groups, level, len(MEASURES)) for level in range(len(columns))],
+        spanners=[span_groups(columns, groups, level, len(MEASURES)) for level in range(len(columns))],
         headings=[*MEASURES] * len(groups),
         is_number=[True] * len(MEASURES) * len(groups),
         cells=[
@@ -115,14 +116,6 @@ def merge_orders(values: Sequence[Any], rows: Sequence[Any]) -> list[Any]:
         ordered.append(next((value for value in left if before[value] <= {*ordered}), left[0]))
         left.remove(ordered[-1])
     return ordered
-
-
-def span_groups(groups: list[tuple[Any, ...]], level: int, width: int) -> list[tuple[str, int]]:
-    """Return the headings of a level above groups of columns, each so many wide: text, and columns that it spans."""
-    spans: dict[tuple[Any, ...], int] = {}
-    for group in groups:
-        spans[group[: level + 1]] = spans.get(group[: level + 1], 0) + width
-    return [(format_name("", key[-1]), width) for key, width in spans.items()]
 
 
 def _make_cells(row: dict[str, Any], divisor: float, decimals: int, number: int) -> list[Cell]:

@@ -14,6 +14,8 @@ MISSING: Final = "–"
 LEAST_PROBABILITY: Final = 0.0001
 # A least effect in per cent that is smaller or larger than these says nothing that its bound does not.
 EFFECTS_PCT: Final = (0.1, 500.0)
+# By which ratios are multiplied to be shown.
+PERCENT: Final = 100.0
 MINUS: Final = "\N{MINUS SIGN}"
 # Digits of a number that has no interval.
 SIGNIFICANT: Final = 3

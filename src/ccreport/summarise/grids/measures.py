@@ -8,9 +8,10 @@ from typing import Any, Final
 import polars as pl
 
 from ccreport.core.tables import Column, TableSchema
-from ccreport.summarise.grids.cells import find_intervals, merge_orders, order_groups, span_groups
+from ccreport.summarise.grids.cells import find_intervals, merge_orders, order_groups
 from ccreport.summarise.grids.grid import MISSING, Cell, Grid
 from ccreport.summarise.grids.headings import write_heading
+from ccreport.summarise.grids.settings import span_groups
 from ccreport.summarise.questions import LABELS
 from ccreport.summarise.table_sources import BETWEEN_LABELS
 
@@ -78,18 +79,18 @@ def name_rates(grid: Grid, bases: Collection[str]) -> Grid:
     return replace(grid, headings=headings) if len({*headings}) == len({*grid.headings}) else grid
 
 
-def set_side_by_side(grid: Grid, columns: Sequence[str]) -> Grid:
-    """Return a grid in which the values of the columns, which name its rows, are above its headings instead.
+def set_side_by_side(grid: Grid, rows: pl.DataFrame, columns: Sequence[str]) -> Grid:
+    """Return a grid of rows in which the values of the columns, which name them, are above its headings instead.
 
     Columns that do not name its rows, since they have one value, are left alone.
     """
-    headings = [write_heading(column) for column in columns]
-    places = [grid.stubs.index(heading) for heading in headings if heading in grid.stubs]
+    above = [column for column in columns if write_heading(column) in grid.stubs]
+    places = [grid.stubs.index(write_heading(column)) for column in above]
     others = [place for place in range(len(grid.stubs)) if place not in places]
     if not places or not others:
         return grid
     keys = [tuple(names[place] for place in others) for names in grid.names]
-    groups = [tuple(names[place] for place in places) for names in grid.names]
+    groups = rows.select(above).rows()
     cells = dict(zip(zip(keys, groups, strict=True), grid.cells, strict=True))
     ordered, width = order_groups(groups, keys), len(grid.headings)
     absent = [Cell(MISSING)] * width
@@ -97,7 +98,7 @@ def set_side_by_side(grid: Grid, columns: Sequence[str]) -> Grid:
         grid,
         stubs=[grid.stubs[place] for place in others],
         names=[list(key) for key in dict.fromkeys(keys)],
-        spanners=[span_groups(ordered, level, width) for level in range(len(places))],
+        spanners=[span_groups(above, ordered, level, width) for level in range(len(places))],
         headings=grid.headings * len(ordered),
         is_number=grid.is_number * len(ordered),
         cells=[[cell for group in ordered for cell in cells.get((key, group), absent)] for key in dict.fromkeys(keys)],

@@ -7,8 +7,8 @@ from typing import Any, Final
 
 import polars as pl
 
-from ccreport.summarise.grids.cells import LEAST_EFFECT, PERCENT
-from ccreport.summarise.grids.grid import format_least_effect, format_probability
+from ccreport.summarise.grids.cells import LEAST_EFFECT
+from ccreport.summarise.grids.grid import PERCENT, format_least_effect, format_probability
 from ccreport.summarise.grids.headings import (
     QUANTITIES,
     format_answer,
