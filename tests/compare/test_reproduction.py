@@ -537,12 +537,37 @@ def test_two_builds_compare_by_means_of_their_own_conditions(tmp_path: Path) -> 
     there, here = folders
     compare_tables(GENERIC, here / "archive.duckdb", here, [there / "means.parquet"], parquet, csv)
     compared = read_table("reproduction", [parquet])
-    near, far = "RTT 10–20 ms, loss_pct 0.0", "RTT 50–100 ms, loss_pct 0.1, loss_pattern random"
+    near, far = "RTT 10–20 ms, 0 % loss", "RTT 50–100 ms, 0.1 % loss"
     assert compared.select("cell", "algorithm", "cell_state").rows() == [
-        (f"host 10.0.0.2, {near}, 16 flows", "BBR", "compared"),
-        (f"host 10.0.0.2, {far}, 16 flows", "CUBIC", "added"),
+        (f"10.0.0.2, {near}, 16 flows, alone", "BBR", "compared"),
+        (f"10.0.0.2, {far}, 16 flows, alone", "CUBIC", "added"),
     ]
     assert compared["value_ratio"][0] == pytest.approx(40 / 41)
+
+
+def test_pairs_of_two_builds_are_of_the_first_algorithms_that_both_have(tmp_path: Path) -> None:
+    # The evaluation lists BBR first, of which neither has a run; cells have the names of questions, without raw units.
+    folders = [tmp_path / "there", tmp_path / "here"]
+    for folder in folders:
+        folder.mkdir()
+        runs = [
+            run(10 * place + n, {cc: rate + n}, condition_id=cc, pacing_bps=9.9e9, loss_pct=0.001)
+            for place, (cc, rate) in enumerate((("bbr2", 40.0), ("cubic", 20.0)))
+            for n in (1, 2, 3)
+        ]
+        database = build_database(folder, gather(*runs), GENERIC)
+        for table in ("means", "comparisons"):
+            summarise(table, database, GENERIC)
+    parquet, csv = tmp_path / "reproduction.parquet", tmp_path / "reproduction.csv"
+    there, here = folders
+    compare_tables(GENERIC, here / "archive.duckdb", here, [there / "means.parquet"], parquet, csv)
+    compared = read_table("reproduction", [parquet])
+    assert compared["algorithm"].to_list() == ["BBRv2", "CUBIC"]
+    assert compared["pair_ratio"].to_list() == pytest.approx([42 / 22] * 2)
+    assert compared["pair_verdict"].to_list() == ["reproduced"] * 2
+    (cell,) = set(compared["cell"])
+    assert cell.endswith("0.001 % loss, paced to 9.9 Gbit/s, 16 flows, alone")
+    assert {cell} == set(read_table("comparisons", [here / "comparisons.parquet"])["question"])
 
 
 def test_another_builds_table_has_to_be_one(tmp_path: Path) -> None:

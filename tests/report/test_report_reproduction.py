@@ -62,7 +62,8 @@ def test_the_page_says_which_algorithms_pairs_are_of() -> None:
     names = [*ALGORITHMS[:2], "Reno"]
     shown = render_reproduction(make_compared([*make_pair("a", comparison="archive"), third]), TITLES, names)
     pairs = " and ".join(names[:2])
-    assert f"Pairs are of {pairs}, the first two algorithms that the evaluation lists; cells of Reno are" in shown
+    named = f"Pairs are of {pairs}, the first two algorithms that the evaluation lists and that both archives have"
+    assert f"{named}; cells of Reno are" in shown
     assert "Pairs are of" not in render_reproduction(make_compared(make_pair("a")), TITLES, ALGORITHMS)
 
 
@@ -178,6 +179,21 @@ def test_another_build_without_pairs_is_compared_by_single_cells() -> None:
     assert "Of 1 single cells, 0 are the same within the intervals, 0 differ; 1 are undecided." in shown
     assert "pairs of cells are reproduced" not in shown
     assert html.escape("The rates here are the receiver’s rates") in html.escape(html.unescape(shown))
+
+
+def test_a_page_of_another_build_says_nothing_of_publications_and_why_cells_are_undecided() -> None:
+    # BBR is missing there: the pair is of the two that both have.
+    rows = [make_pair("a", factor=None, comparison="archive", expected_runs_count=2, needed_runs_count=None)[0]]
+    rows = [row | {"algorithm": name} for row in rows for name in ("CUBIC", "Reno")]
+    added = rows[0] | {"algorithm": "BBR", "cell_state": "added", "cell_verdict": None}
+    few = render_reproduction(make_compared([*rows, added]), TITLES, ["BBR", "CUBIC", "Reno"])
+    assert "Each cell of the other build's tables is compared with the same cell here" in few
+    assert "ublished cell is compared" not in few
+    assert "no published values" not in few
+    assert "2 are undecided, as they have fewer than 3 runs there or here." in few
+    assert "undecided<br><small>fewer than 3 runs there</small>" in html.unescape(few).replace("\xa0", " ")
+    assert "Pairs are of CUBIC and Reno, the first two algorithms that the evaluation lists and that both" in few
+    assert "Each published cell is compared" in render_reproduction(make_compared(make_pair("a")), TITLES, ALGORITHMS)
 
 
 def test_without_anything_to_compare_the_page_says_so() -> None:

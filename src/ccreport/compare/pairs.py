@@ -1,6 +1,6 @@
 """Pairs of algorithms in the cells of published tables: their ratio there and here, and the verdict on it."""
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -47,6 +47,11 @@ class Pair:
 
     marks: dict[str, Any]
     ratios: tuple[Estimate, Estimate] | None = None
+
+
+def choose_pair(algorithms: Sequence[str], here: Collection[str], there: Collection[str]) -> list[str]:
+    """Return these algorithms, those first that both archives have: the first two make pairs."""
+    return sorted(algorithms, key=lambda name: name not in here or name not in there)
 
 
 def mark_pairs(compared: list[Compared], algorithms: list[str], cells: Cells) -> list[dict[str, Any]]:

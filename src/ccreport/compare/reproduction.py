@@ -4,7 +4,7 @@ Each cell is judged by the interval of this archive's mean over the published on
 ratios (`ccreport.compare.verdicts`). No cell of this archive is compared with two published ones.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
 
@@ -13,13 +13,14 @@ import polars as pl
 
 from ccreport.compare.expected import Expected, Key, read_expected, read_other
 from ccreport.compare.matching import DIMENSIONLESS, NAME, match_by_name, match_by_scale, read_scale
-from ccreport.compare.pairs import SUSPECT, Cells, Compared, mark_pairs
+from ccreport.compare.pairs import SUSPECT, Cells, Compared, choose_pair, mark_pairs
 from ccreport.compare.verdicts import UNDECIDED, Estimate, add_spreads, count_runs_needed, judge_cell
 from ccreport.core.csv_files import write_csv
 from ccreport.core.evaluation import load_evaluation
 from ccreport.core.tables import conform, load_schema, read_table, write_table
 from ccreport.summarise.database import QueryError, connect, label_runs, quote_name
 from ccreport.summarise.grids.grid import format_size
+from ccreport.summarise.questions import list_conditions, name_question
 from ccreport.summarise.statistics.contrasts import Spread
 
 COMPARED: Final = "compared"
@@ -44,14 +45,17 @@ def compare_tables(
     with connect(database) as connection:
         allowed = {"algorithm": algorithms, "rtt_bucket": _name_buckets(connection, declared["rtt_bucket_edges_ms"])}
         for table, facts in declared["reproduction"].items():
-            cells = _read_cells(connection, table, summaries, facts["line_rate"], declared)
+            cells = _read_cells(connection, table, summaries, facts["line_rate"], declared, algorithms)
             expected = read_expected(evaluation.parent / facts["expected"], table, allowed, facts.get("runs_count"))
             rows += _match_both_ways(expected, cells, facts, within_factor, algorithms)
-        for path in sorted(compare_with):
-            cells = _read_cells(connection, path.stem, summaries, "NULL", declared)
-            rows += mark_pairs(
-                compare_with_archive(read_other(path, path.stem), cells, within_factor), algorithms, cells
-            )
+        others = {path.stem: read_other(path, path.stem) for path in sorted(compare_with)}
+        there = {cell.key[-1] for cells in others.values() for cell in cells}
+        here = {name for table in others for name in read_table(table, [summaries / f"{table}.parquet"])["algorithm"]}
+        pair = choose_pair(algorithms, here, there)
+        for table, expected in others.items():
+            cells = _read_cells(connection, table, summaries, "NULL", declared, pair)
+            names = _name_cells(connection, table, declared, [*(cell.key for cell in expected), *cells.rows])
+            rows += mark_pairs(compare_with_archive(expected, cells, names, within_factor), pair, cells)
     compared = conform(pl.DataFrame(rows, infer_schema_length=None), "reproduction")
     write_table(compared, "reproduction", parquet)
     write_csv(compared, csv)
@@ -66,9 +70,17 @@ def _name_buckets(connection: duckdb.DuckDBPyConnection, edges: list[float]) -> 
 
 
 def _read_cells(
-    connection: duckdb.DuckDBPyConnection, table: str, summaries: Path, line_rate: str, declared: Mapping[str, Any]
+    connection: duckdb.DuckDBPyConnection,
+    table: str,
+    summaries: Path,
+    line_rate: str,
+    declared: Mapping[str, Any],
+    algorithms: Sequence[str],
 ) -> Cells:
-    """Return the cells of a published table; the line rate of a cell is known where it is the same for all its runs."""
+    """Return the cells of a published table; the line rate of a cell is known where it is the same for all its runs.
+
+    The first two of the `algorithms` are a pair.
+    """
     key = load_schema(table).key
     names, paired = (", ".join(map(quote_name, columns)) for columns in (key, key[:-1]))
     # The line rate is the evaluation author's own SQL; names and texts of the archive never enter a query.
@@ -90,7 +102,7 @@ def _read_cells(
         ) AS spread
         FROM {runs} GROUP BY {paired}
     """  # noqa: S608
-    first, second = (*declared["algorithms"], None)[:2]
+    first, second = (*algorithms, None, None)[:2]
     try:
         found = connection.sql(cells).pl()
         of_pairs = connection.execute(pairs, {"first": first, "second": second}).fetchall()
@@ -132,7 +144,9 @@ def compare_with_paper(
     rates = {"expected_basis": facts["rate_basis"], "expected_line_rate_bps": facts["line_rate_bps"]}
     return [
         _put_side_by_side(
-            _name_cell("paper", number, cell.key, cells) | matches[cell.key].facts | rates,
+            _name_cell("paper", number, cell.key, cells, _join_key(cells.table, cell.key))
+            | matches[cell.key].facts
+            | rates,
             cell,
             cells,
             matches[cell.key].key,
@@ -142,29 +156,57 @@ def compare_with_paper(
     ]
 
 
-def compare_with_archive(others: list[Expected], cells: Cells, within_factor: float) -> list[Compared]:
-    """Return a row for each cell of another archive's table, then one for each that only this archive has."""
+def compare_with_archive(
+    others: list[Expected], cells: Cells, names: Mapping[Key, str], within_factor: float
+) -> list[Compared]:
+    """Return a row for each cell of another archive's table, then one for each that only this archive has.
+
+    `names` are those of the cells of both.
+    """
     rows = [
-        _put_side_by_side(_name_cell("archive", number, cell.key, cells), cell, cells, cell.key, within_factor)
+        _put_side_by_side(
+            _name_cell("archive", number, cell.key, cells, names[cell.key]), cell, cells, cell.key, within_factor
+        )
         for number, cell in enumerate(others, 1)
     ]
     added = [key for key in cells.rows if key not in {cell.key for cell in others}]
     for number, key in enumerate(added, len(rows) + 1):
-        row = _name_cell("archive", number, key, cells) | _show_found(cells.rows[key]) | {"cell_state": ADDED}
+        row = (
+            _name_cell("archive", number, key, cells, names[key]) | _show_found(cells.rows[key]) | {"cell_state": ADDED}
+        )
         rows.append(Compared(row))
     return rows
 
 
-def _name_cell(comparison: str, number: int, key: Key, cells: Cells) -> dict[str, Any]:
-    named = dict(zip(cells.key, key, strict=True))
-    conditions = {name: value for name, value in named.items() if name != "algorithm"}
+def _name_cells(
+    connection: duckdb.DuckDBPyConnection, table: str, declared: Mapping[str, Any], keys: Sequence[Key]
+) -> dict[Key, str]:
+    """Return the names of cells by their keys: of a table that asks questions, in the words of these."""
+    schema = load_schema(table)
     own = {column.name for column in load_schema("reproduction").columns}
-    if own.issuperset(named):
-        parts = [_describe(name, value) for name, value in conditions.items()]
-    else:
-        parts = [_describe_named(name, value) for name, value in conditions.items() if value is not None]
-    names = {"comparison": comparison, "table_name": cells.table, "cell_number": number, "cell": ", ".join(parts)}
-    return names | {name: value for name, value in named.items() if name in own}
+    if own.issuperset(schema.key) or not keys:
+        return {key: _join_key(table, key) for key in keys}
+    frame = pl.DataFrame(keys, schema={name: schema.polars[name] for name in schema.key}, orient="row")
+    # What the other build tells apart, and this one does not, tells its cells apart.
+    told = {*list_conditions(table, declared["tables"].get(table, {}))}
+    conditions = [name for name in schema.key[:-1] if name in told or frame[name].count()]
+    connection.register("keys_of_cells", frame.to_arrow())
+    try:
+        names = connection.sql(f"SELECT {name_question(conditions)} FROM keys_of_cells").fetchall()  # noqa: S608
+    finally:
+        connection.unregister("keys_of_cells")
+    return {key: name for key, (name,) in zip(keys, names, strict=True)}
+
+
+def _name_cell(comparison: str, number: int, key: Key, cells: Cells, name: str) -> dict[str, Any]:
+    own = {column.name for column in load_schema("reproduction").columns}
+    names = {"comparison": comparison, "table_name": cells.table, "cell_number": number, "cell": name}
+    return names | {column: value for column, value in zip(cells.key, key, strict=True) if column in own}
+
+
+def _join_key(table: str, key: Key) -> str:
+    """Return the name of a cell by its key without the algorithm."""
+    return ", ".join(_describe(name, value) for name, value in zip(load_schema(table).key[:-1], key[:-1], strict=True))
 
 
 def _describe(name: str, value: Any) -> str:
@@ -175,13 +217,6 @@ def _describe(name: str, value: Any) -> str:
     if name.endswith("_bytes"):
         return format_size(value)
     return {"sharing": f"{value}", "sender_speed": f"{value} sender"}.get(name, str(value))
-
-
-def _describe_named(name: str, value: Any) -> str:
-    """Return a key's value with its name: of many keys, most of them unknown, numbers alone would say little."""
-    if name in ("labels", "path_rtt", "flows_count"):
-        return _describe(name, value)
-    return f"{name} {_describe(name, value)}"
 
 
 def _put_side_by_side(

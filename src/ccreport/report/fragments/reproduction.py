@@ -1,7 +1,7 @@
 """Reproduction page: how many published cells this archive reproduces, and each of them beside its own."""
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 from typing import Any, Final
 
@@ -11,7 +11,7 @@ from ccreport.compare.pairs import SUSPECT, explain_pair
 from ccreport.compare.reproduction import COMPARED, MISSING
 from ccreport.compare.verdicts import NOT_REPRODUCED, REPRODUCED, UNDECIDED
 from ccreport.core.text import make_label
-from ccreport.figures.wording.runs import join_names
+from ccreport.report.fragments.compared_pairs import explain_undecided, name_pairs, order_algorithms, tell_few_runs
 from ccreport.report.fragments.failed_pairs import name_table, render_failed_pairs
 from ccreport.report.fragments.plain_numbers import show_deviation, show_ratio
 from ccreport.report.fragments.published_beside import (
@@ -39,6 +39,16 @@ from ccreport.summarise.grids.grid import format_number, rate_unit
 from ccreport.summarise.grids.plain_numbers import show_plain
 
 SECTIONS: Final = {"paper": "The paper", "archive": "Another archive"}
+OPENINGS: Final = {
+    "paper": (
+        "Each published cell is compared with the same cell of this archive; two cells that differ only in the "
+        "algorithm are a pair."
+    ),
+    "archive": (
+        "Each cell of the other build's tables is compared with the same cell here; two cells that differ only in the "
+        "algorithm are a pair."
+    ),
+}
 OTHERS: Final = {"paper": "Paper", "archive": "Other"}
 SUMMARY_HEADER: Final = (
     *("Table", "Pairs compared", "Reproduced", "Not reproduced"),
@@ -86,7 +96,7 @@ def describe_reproduction(compared: pl.DataFrame) -> dict[str, str]:
 def render_reproduction(
     compared: pl.DataFrame,
     titles: Mapping[str, str],
-    algorithms: list[str],
+    names: Sequence[str],
     note: str = "",
     doubts: Mapping[str, str] = MappingProxyType({}),
     reasons: Mapping[str, str] = MappingProxyType({}),
@@ -95,7 +105,7 @@ def render_reproduction(
 ) -> str:
     """Return the fragment: for the paper, and for another archive if there is one, summary, failed pairs and all cells.
 
-    `titles` are the tables' by name, `algorithms` the names of the evaluation in order, `note` is about this archive,
+    `titles` are the tables' by name, `names` those of its algorithms in order, `note` is about this archive,
     `doubts` say by the table's name why some of its published pairs look wrong, `reasons` by the cell's why one is not
     reproduced. Without `has_cells` it says that the supplement has the cells.
     """
@@ -103,25 +113,24 @@ def render_reproduction(
     for comparison, heading in SECTIONS.items():
         own = compared.filter(pl.col("comparison") == comparison)
         if own.is_empty():
-            if comparison == "paper":
-                parts.append("The evaluation names no published values to compare with.\n")
             continue
-        summary = f"{_summarise(own, doubts if comparison == 'paper' else {})}{_name_pairs(own, algorithms)}"
+        is_paper = comparison == "paper"
+        algorithms = list(names) if is_paper else order_algorithms(own, names)
+        pairs = name_pairs(own, algorithms, "" if is_paper else " and that both archives have")
+        summary = f"{OPENINGS[comparison]}\n\n{_summarise(own, doubts if is_paper else {})}{pairs}"
         elsewhere = "" if has_cells else " The supplement has all cells."
         parts.append(f"## {heading} {{#{comparison}}}\n\n{summary}{elsewhere}\n")
         # On paper the summary, a few pages before, has it.
-        if note and comparison == "paper" and has_cells:
+        if note and is_paper and has_cells:
             parts.append(render_callout("note", "About this archive", escape_text(note)))
-        failed = render_failed_pairs(
-            own, titles, algorithms, OTHERS[comparison], reasons if comparison == "paper" else {}
-        )
+        failed = render_failed_pairs(own, titles, algorithms, OTHERS[comparison], reasons if is_paper else {})
         parts += [_render_summary(own, titles), failed]
         parts += [
             _render_cells(own.filter(pl.col("table_name") == table), str(table), titles, algorithms)
             for table in own["table_name"].unique(maintain_order=True)
             if has_cells
         ]
-    return "\n".join(parts)
+    return "\n".join(parts) or "The evaluation names no published values to compare with.\n"
 
 
 def _summarise(own: pl.DataFrame, doubts: Mapping[str, str]) -> str:
@@ -130,7 +139,7 @@ def _summarise(own: pl.DataFrame, doubts: Mapping[str, str]) -> str:
     named = Counter(map(name_verdict, cells.iter_rows(named=True)))
     apart = f"{named[NEARLY]} differ by less than {100 * NEAR:g} % and {named[APART]} by more"
     by_verdict = f"{named[WITHIN]} are the {WITHIN}, {apart if named[NEARLY] else f'{named[APART]} differ'}"
-    by_verdict += f"; {named[UNDECIDED]} are undecided" if named[UNDECIDED] else ""
+    by_verdict += f"; {named[UNDECIDED]} are undecided{tell_few_runs(cells)}" if named[UNDECIDED] else ""
     of_pairs = [
         f"**{counts['reproduced']} of {counts['compared']}** pairs of cells are reproduced.",
         f"{counts['not_reproduced']} are not, and {counts['undecided']} are undecided.",
@@ -146,16 +155,6 @@ def _summarise(own: pl.DataFrame, doubts: Mapping[str, str]) -> str:
         suspect = own.filter(pl.col("cell_state") == SUSPECT)["table_name"].unique(maintain_order=True)
         sentences += [escape_text(doubts[table]) for table in suspect if doubts.get(table)]
     return " ".join(sentences)
-
-
-def _name_pairs(own: pl.DataFrame, algorithms: list[str]) -> str:
-    """Return which two algorithms pairs are of, where cells of others are compared, too."""
-    compared, others = algorithms[:2], sorted({*own["algorithm"].drop_nulls()} - {*algorithms[:2]})
-    if not others or len(compared) < 2:
-        return ""
-    pair, rest = (join_names([*map(escape_text, names)]) for names in (compared, others))
-    first = f"Pairs are of {pair}, the first two algorithms that the evaluation lists"
-    return f" {first}; cells of {rest} are compared singly."
 
 
 def _render_summary(own: pl.DataFrame, titles: Mapping[str, str]) -> str:
@@ -266,9 +265,9 @@ def _list_cells(row: Mapping[str, Any], divisors: tuple[float, float], pair: Htm
 
 
 def _show_verdict(row: Mapping[str, Any]) -> Html:
-    """Return the verdict on a cell, with the runs that would tell where it is undecided."""
-    needed = row["needed_runs_count"] if row["cell_verdict"] == UNDECIDED else None
-    return Html(text(name_verdict(row)) + (f"<br><small>{needed} runs would tell</small>" if needed else ""))
+    """Return the verdict on a cell, and where it is undecided why, or how many runs would tell."""
+    why = explain_undecided(row)
+    return Html(text(name_verdict(row)) + (f"<br><small>{text(why)}</small>" if why else ""))
 
 
 def judge_pair(row: Mapping[str, Any]) -> str:
