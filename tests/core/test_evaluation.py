@@ -147,6 +147,12 @@ def test_an_algorithm_is_of_one_group(second: list[str], said: str, tmp_path: Pa
         load_evaluation(path)
 
 
+def test_an_evaluation_needs_no_labels(tmp_path: Path) -> None:
+    path = tmp_path / "own.yaml"
+    path.write_text("title: a\nalgorithms: {CUBIC: {members: [cubic]}}\n", encoding="utf-8")
+    assert load_evaluation(path, looks_up=True)["labels"] == {}
+
+
 def test_a_file_that_is_empty_or_has_nearly_the_name_is_told(tmp_path: Path) -> None:
     path = tmp_path / "second.yaml"
     path.touch()

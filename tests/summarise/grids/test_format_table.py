@@ -22,6 +22,7 @@ from ccreport.summarise.grids.headings import (
     format_answer,
     format_name,
     name_quantities,
+    name_text,
     write_heading,
 )
 from ccreport.summarise.grids.html import format_html
@@ -464,3 +465,8 @@ def test_long_texts_that_differ_in_numbers_only_are_letters_with_a_key() -> None
 
 def test_answers_are_words() -> None:
     assert [format_answer(value) for value in (True, False, None)] == ["yes", "no", "–"]
+
+
+def test_a_margin_stands_behind_its_sign() -> None:
+    assert name_text("Equal within (±%)", "5.00") == "Equal within ±5 %"
+    assert name_text("Pacing (Mbit/s)", "50.0") == "Pacing 50.0 Mbit/s"

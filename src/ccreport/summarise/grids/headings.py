@@ -252,6 +252,8 @@ def name_text(heading: str, text: str) -> str:
     noun = COUNTED.get(f"{words.lower()}_count")
     if noun:
         return f"{text} {noun}{'' if text == '1' else 's'}"
+    if unit == "±%)":
+        return f"{words} ±{float(text):g} %"
     return f"{words} {text}{f' {unit[:-1]}' if unit else ''}"
 
 
