@@ -5,22 +5,27 @@ import json
 import re
 import shutil
 from pathlib import Path
+from typing import Any
 
+import polars as pl
 import pytest
 from archives import save_table
 from small_release import HELLO, NOTHING, judge, make_config, make_results, release_of, save_manifests
 
 from ccreport.__main__ import main
 from ccreport.archive.manifest import RawFile
+from ccreport.compare.claim_verdicts import CONTRADICTED, FAILS, HOLDS, SIZE
 from ccreport.core.errors import InputError
 from ccreport.core.tables import read_table
+from ccreport.publish.changes.change import Change, compare_values
 from ccreport.publish.changes.compare import Section, _describe_figure, compare_releases, format_text
-from ccreport.publish.changes.differences import Change, Exhibit, ReleaseFolder, _compare, list_exhibits
+from ccreport.publish.changes.differences import Exhibit, ReleaseFolder, list_exhibits
 from ccreport.publish.changes.former import compare_former
 from ccreport.publish.sums import write_sums
 from ccreport.report.markup.content_security import META, POLICY
 
 FILE = RawFile("f", "2026-11-20:22:10/j/src-cmd:h:1", "src-cmd", None, 6, HELLO, "ignored", rule="x")
+CLAIMS = "evaluations/one/claims.parquet"
 ADDED = RawFile("n", "2026-11-20:22:10/j/<new>", "src-cmd", None, 0, NOTHING, "ignored", rule="x")
 
 
@@ -91,8 +96,7 @@ def test_a_figure_is_a_line(changes: tuple[Change, ...], told: str) -> None:
 def test_a_flipped_verdict_comes_before_others_with_its_causes(old: Path, new: Path) -> None:
     _, first, *others = compare_releases(ReleaseFolder(old), ReleaseFolder(new))
     assert first.title == "Verdicts that flipped (one)"
-    assert Change("two_runs, runs, claim_verdict", "holds", "does not hold") in first.changes
-    assert Change("two_runs, runs, verdict", "holds", "does not hold") in first.changes
+    assert first.changes == (Change("two_runs", "holds", CONTRADICTED), Change("two_runs, runs", "holds", CONTRADICTED))
     assert first.causes == (
         "raw files: 1 added",
         "configuration: batch_mib",
@@ -143,7 +147,7 @@ def test_cells_have_old_and_new_values(old: Path, tmp_path: Path) -> None:
     ],
 )
 def test_a_changed_number_has_its_relative_change(before: object, after: object, told: str) -> None:
-    change = _compare("a", before, after)
+    change = compare_values("a", before, after)
     assert change is not None
     assert f"    a: {told}\n" in format_text([Section("Claims", changes=(change,))])
 
@@ -163,24 +167,47 @@ def test_of_a_table_the_largest_changes_are_shown_unless_files_are_listed() -> N
 
 def test_the_configured_evaluation_comes_before_the_others(old: Path, tmp_path: Path) -> None:
     one, other = (Path(shutil.copytree(old, tmp_path / name)) for name in ("one", "other"))
-    for side, verdict in ((one, "holds"), (other, "does not hold")):
+    for side, verdict in ((one, HOLDS), (other, SIZE)):
         config = side / "code/config.yaml"
         config.write_text(f"{config.read_text()}\nevaluation: evaluations/one.yaml\n")
         copied = Path(shutil.copytree(side / "evaluations/one", side / "evaluations/another"))
         (copied / "one.yaml").rename(copied / "another.yaml")
         for name in ("one", "another"):
             path = side / f"evaluations/{name}/claims.parquet"
-            save_table("claims", [row | {"verdict": verdict} for row in read_table("claims", [path]).to_dicts()], path)
+            rewrite_claims(path, verdict_shown=verdict)
     exhibits = list(list_exhibits(ReleaseFolder(one), ReleaseFolder(other)))
     assert [exhibit.evaluation for exhibit in exhibits if exhibit.kind == "verdicts"] == ["one", "another"]
 
 
+def rewrite_claims(path: Path, **values: Any) -> None:
+    save_table("claims", [row | values for row in read_table("claims", [path]).to_dicts()], path)
+
+
+def test_verdicts_are_compared_in_the_words_of_pages(old: Path, tmp_path: Path) -> None:
+    """A claim that fails otherwise than before has the same verdict in the column that pages do not show."""
+    one, other = (Path(shutil.copytree(old, tmp_path / name)) for name in ("one", "other"))
+    for side, words in ((one, CONTRADICTED), (other, SIZE)):
+        facts = {"claim_verdict": FAILS, "verdict": FAILS, "claim_verdict_shown": words, "verdict_shown": words}
+        rewrite_claims(side / CLAIMS, **facts)
+    (exhibit,) = list_exhibits(ReleaseFolder(one), ReleaseFolder(other))
+    flips = (Change("two_runs", CONTRADICTED, SIZE), Change("two_runs, runs", CONTRADICTED, SIZE))
+    assert (exhibit.kind, exhibit.changes) == ("verdicts", flips)
+
+
+def test_verdicts_of_a_release_without_the_words_of_pages_are_compared(old: Path, tmp_path: Path) -> None:
+    other = Path(shutil.copytree(old, tmp_path / "other"))
+    rewrite_claims(other / CLAIMS, claim_verdict=FAILS, claim_verdict_shown=SIZE)
+    older = Path(shutil.copytree(old, tmp_path / "older"))
+    pl.read_parquet(older / CLAIMS).drop("claim_verdict_shown", "verdict_shown").write_parquet(older / CLAIMS)
+    (exhibit,) = list_exhibits(ReleaseFolder(older), ReleaseFolder(other))
+    assert (exhibit.kind, exhibit.changes) == ("verdicts", (Change("two_runs", HOLDS, FAILS),))
+
+
 def test_a_claim_that_only_one_release_makes_did_not_flip(old: Path, tmp_path: Path) -> None:
     other = Path(shutil.copytree(old, tmp_path / "other"))
-    path = "evaluations/one/claims.parquet"
-    claims = read_table("claims", [other / path])
+    claims = read_table("claims", [other / CLAIMS])
     added = claims.row(0, named=True) | {"claim": "another", "claim_number": 9}
-    save_table("claims", [*claims.to_dicts(), added], other / path)
+    save_table("claims", [*claims.to_dicts(), added], other / CLAIMS)
     (exhibit,) = list_exhibits(ReleaseFolder(old), ReleaseFolder(other))
     assert (exhibit.kind, exhibit.changes) == ("checks", (Change("another, runs", "–", "holds"),))
     titles = [section.title for section in compare_releases(ReleaseFolder(other), ReleaseFolder(old))]
@@ -250,7 +277,7 @@ def test_changes_of_a_release_are_written_from_the_comparison(old: Path, tmp_pat
         "# Changes in version 2.2 of 2026-11-23\n\nCompared with version 2.1 of 2026-11-20.\n\n"
         "## Runs: 2 → 1\n\n1 run only in version 2.1:\n\n    e.b\n\n## Verdicts that flipped (one)\n"
     )
-    assert "    two_runs, runs, verdict: holds -> does not hold\n" in text
+    assert "    two_runs, runs: holds -> contradicted\n" in text
     assert json.loads((release / "datapackage.json").read_text())["version"] == "2.2"
 
 
@@ -269,7 +296,8 @@ def test_a_refreshed_report_has_its_changes_as_a_page(old: Path, tmp_path: Path)
     # Nothing that a release has and a build does not is called another.
     assert headings[2:] == ["Raw files", "Configuration", "Code"]
     assert "<td" in text
-    assert "two_runs, runs, verdict</td>" in text
+    assert "two_runs, runs</td>" in text
+    assert "<td>contradicted</td>" in text
     assert '<li><code class="long">2026-11-20:22:10/j/<new></code></li>' in text
     assert text.count("No difference.") == 2
 

@@ -10,7 +10,8 @@ from typing import Any, Final
 
 from ccreport.core.declarations import name_query
 from ccreport.core.evaluation import CLAIMS, SHARED_QUERIES
-from ccreport.publish.changes.differences import ABSENT, Change, Exhibit, ReleaseFolder
+from ccreport.publish.changes.change import ABSENT, Change
+from ccreport.publish.changes.differences import Exhibit, ReleaseFolder
 from ccreport.rebuild.imports import list_imports
 
 RULE_MODULES: Final = {

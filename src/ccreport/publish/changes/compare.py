@@ -7,7 +7,8 @@ from typing import Final
 
 from ccreport.core.text import count_things
 from ccreport.publish.changes.causes import list_causes, list_config, list_kinds, list_rules
-from ccreport.publish.changes.differences import ABSENT, Change, Exhibit, ReleaseFolder, list_exhibits
+from ccreport.publish.changes.change import ABSENT, Change
+from ccreport.publish.changes.differences import Exhibit, ReleaseFolder, list_exhibits
 from ccreport.report.markup.escape import show_text
 from ccreport.report.markup.standalone_page import (
     format_heading,

@@ -1,11 +1,10 @@
 """What differs between two releases: verdicts, other values of claims, cells of published tables, figures."""
 
-import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any, Final
+from typing import Any
 
 import polars as pl
 import yaml
@@ -14,12 +13,10 @@ from ccreport.archive.pack import list_files
 from ccreport.core.errors import InputError
 from ccreport.core.tables import load_schema
 from ccreport.publish import SUMS
+from ccreport.publish.changes.change import ABSENT, Change, compare_values
+from ccreport.publish.changes.claims import list_claims
 from ccreport.publish.sums import read_sums
 from ccreport.storage.sums import hash_file
-
-ABSENT: Final = "–"
-CLAIM_COLUMNS: Final = ("claim_verdict", "verdict", "value", "low", "high", "runs_count", "at_least", "at_most")
-VERDICTS: Final = ("claim_verdict", "verdict")
 
 
 @dataclass(frozen=True)
@@ -83,16 +80,6 @@ def _load(path: Path) -> dict[str, Any]:
 
 
 @dataclass(frozen=True)
-class Change:
-    """One difference: where it is, the old and new value, and of numbers the relative change, infinite from 0."""
-
-    where: str
-    old: str
-    new: str
-    relative: float | None = None
-
-
-@dataclass(frozen=True)
 class Exhibit:
     """What differs of one table, figure or list of claims of an evaluation."""
 
@@ -108,7 +95,7 @@ def list_exhibits(old: ReleaseFolder, new: ReleaseFolder) -> Iterator[Exhibit]:
     The configured evaluation of the later release comes before the others.
     """
     names = sorted(old.evaluations.keys() | new.evaluations.keys(), key=lambda name: (name != new.evaluation, name))
-    claims = {name: list(_list_claims(old, new, name)) for name in names}
+    claims = {name: list(list_claims(*_index_claims(old, new, name))) for name in names}
     for kind in ("verdicts", "checks", "claims"):
         for name in names:
             found = tuple(change for of_kind, change in claims[name] if of_kind == kind)
@@ -134,19 +121,9 @@ def _index(table: Mapping[str, pl.DataFrame], key: tuple[str, ...]) -> dict[tupl
     return {tuple(row[column] for column in key if column in row): row for row in rows}
 
 
-def _list_claims(old: ReleaseFolder, new: ReleaseFolder, name: str) -> Iterator[tuple[str, Change]]:
-    """Yield the kind of exhibit, and what was and is, for each check of each claim by their names."""
+def _index_claims(old: ReleaseFolder, new: ReleaseFolder, name: str) -> list[dict[tuple[Any, ...], dict[str, Any]]]:
     place = f"evaluations/{name}/claims.parquet"
-    before, after = (_index(_read(side, place), ("claim", "check")) for side in (old, new))
-    for key in {**after, **before}:
-        where = ", ".join(key)
-        if key not in before or key not in after:
-            was, is_now = (_show(side.get(key, {}).get("verdict")) for side in (before, after))
-            yield "checks", Change(where, was, is_now)
-            continue
-        for column in CLAIM_COLUMNS:
-            if change := _compare(f"{where}, {column}", before[key].get(column), after[key].get(column)):
-                yield "verdicts" if column in VERDICTS else "claims", change
+    return [_index(_read(side, place), ("claim", "check")) for side in (old, new)]
 
 
 def _list_cells(
@@ -160,7 +137,7 @@ def _list_cells(
             yield Change(where, was, is_now)
             continue
         for column in {**after[row], **before[row]}:
-            if change := _compare(f"{where}, {column}", before[row].get(column), after[row].get(column)):
+            if change := compare_values(f"{where}, {column}", before[row].get(column), after[row].get(column)):
                 yield change
 
 
@@ -169,23 +146,6 @@ def _show_row(row: Mapping[str, Any], key: tuple[str, ...]) -> str:
     told = {name: value for name, value in row.items() if name not in key and isinstance(value, str | int | float)}
     shown = (f"{name}={f'{value:.6g}' if isinstance(value, float) else value}" for name, value in told.items())
     return ", ".join(shown) or "a row"
-
-
-def _compare(where: str, before: Any, after: Any) -> Change | None:
-    """Return the difference of two values, as texts that are short where that tells them apart; None without one."""
-    if before == after:
-        return None
-    numbers = [value for value in (before, after) if isinstance(value, int | float) and not isinstance(value, bool)]
-    relative = None
-    if len(numbers) == 2:
-        relative = (after - before) / abs(before) if before else math.inf
-    shown = [f"{value:.6g}" if isinstance(value, float) else _show(value) for value in (before, after)]
-    was, is_now = shown if shown[0] != shown[1] else (_show(before), _show(after))
-    return None if was == is_now else Change(where, was, is_now, relative)
-
-
-def _show(value: object) -> str:
-    return ABSENT if value is None else str(value)
 
 
 def _list_figures(old: ReleaseFolder, new: ReleaseFolder) -> Iterator[Exhibit]:

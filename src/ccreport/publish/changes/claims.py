@@ -1,0 +1,54 @@
+"""What differs of claims between two releases: verdicts in the words of pages, checks of one side alone, values."""
+
+from collections.abc import Iterator, Mapping
+from typing import Any, Final
+
+from ccreport.publish.changes.change import ABSENT, Change, compare_values, show_value
+
+# What pages show, then what the table `claims` of an older release has alone.
+CLAIM_VERDICT: Final = ("claim_verdict_shown", "claim_verdict")
+CHECK_VERDICT: Final = ("verdict_shown", "verdict")
+VALUES: Final = ("value", "low", "high", "runs_count", "at_least", "at_most")
+
+Rows = Mapping[tuple[Any, ...], Mapping[str, Any]]
+
+
+def list_claims(before: Rows, after: Rows) -> Iterator[tuple[str, Change]]:
+    """Yield the kind of exhibit, and what was and is, for each claim and each of its checks by their names.
+
+    `before` and `after` are the rows of the tables `claims` by claim and check.
+    """
+    # All checks of a claim have its verdict.
+    old_claims, new_claims = ({claim: row for (claim, _), row in side.items()} for side in (before, after))
+    keys = list({**after, **before})
+    for claim in dict.fromkeys(claim for claim, _ in keys):
+        if claim in old_claims and claim in new_claims:
+            yield from _compare_verdicts(claim, CLAIM_VERDICT, old_claims[claim], new_claims[claim])
+        for key in keys:
+            if key[0] == claim:
+                yield from _compare_checks(", ".join(key), before.get(key), after.get(key))
+
+
+def _compare_checks(
+    where: str, before: Mapping[str, Any] | None, after: Mapping[str, Any] | None
+) -> Iterator[tuple[str, Change]]:
+    if before is None or after is None:
+        yield "checks", Change(where, _show_verdict(before), _show_verdict(after))
+        return
+    yield from _compare_verdicts(where, CHECK_VERDICT, before, after)
+    for column in VALUES:
+        if change := compare_values(f"{where}, {column}", before.get(column), after.get(column)):
+            yield "claims", change
+
+
+def _compare_verdicts(
+    where: str, columns: tuple[str, str], before: Mapping[str, Any], after: Mapping[str, Any]
+) -> Iterator[tuple[str, Change]]:
+    """Yield the flip of a verdict, in words that both sides have."""
+    column = next(name for name in columns if name in before and name in after)
+    if change := compare_values(where, before[column], after[column]):
+        yield "verdicts", change
+
+
+def _show_verdict(row: Mapping[str, Any] | None) -> str:
+    return ABSENT if row is None else show_value(next(row[name] for name in CHECK_VERDICT if name in row))
