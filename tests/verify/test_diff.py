@@ -9,6 +9,7 @@ from typing import Any
 
 import polars as pl
 import pytest
+import yaml
 from archives import save_table
 from small_release import HELLO, NOTHING, judge, make_config, make_results, release_of, save_manifests
 
@@ -201,6 +202,26 @@ def test_verdicts_of_a_release_without_the_words_of_pages_are_compared(old: Path
     pl.read_parquet(older / CLAIMS).drop("claim_verdict_shown", "verdict_shown").write_parquet(older / CLAIMS)
     (exhibit,) = list_exhibits(ReleaseFolder(older), ReleaseFolder(other))
     assert (exhibit.kind, exhibit.changes) == ("verdicts", (Change("two_runs", HOLDS, FAILS),))
+
+
+def test_what_the_page_of_claims_shows_of_a_declaration_is_compared(old: Path, tmp_path: Path) -> None:
+    other = Path(shutil.copytree(old, tmp_path / "other"))
+    rewrite_claims(other / CLAIMS, paper_value=3.0, minimum_runs_count=2)
+    path = other / "evaluations/one/one.yaml"
+    declared = yaml.safe_load(path.read_text())
+    claim = declared["claims"]["two_runs"]
+    was = claim["source"]
+    claim["source"] = "Section V"
+    claim["checks"][0]["quote"] = "two runs"
+    path.write_text(yaml.safe_dump(declared))
+    (exhibit,) = list_exhibits(ReleaseFolder(old), ReleaseFolder(other))
+    assert exhibit.kind == "claims"
+    assert [(change.where, change.old, change.new) for change in exhibit.changes] == [
+        ("two_runs, runs, paper_value", "–", "3"),
+        ("two_runs, runs, minimum_runs_count", "1", "2"),
+        ("two_runs, source", was, "Section V"),
+        ("two_runs, runs, quote", "–", "two runs"),
+    ]
 
 
 def test_a_claim_that_only_one_release_makes_did_not_flip(old: Path, tmp_path: Path) -> None:

@@ -8,7 +8,10 @@ from ccreport.publish.changes.change import ABSENT, Change, compare_values, show
 # What pages show, then what the table `claims` of an older release has alone.
 CLAIM_VERDICT: Final = ("claim_verdict_shown", "claim_verdict")
 CHECK_VERDICT: Final = ("verdict_shown", "verdict")
-VALUES: Final = ("value", "low", "high", "runs_count", "at_least", "at_most")
+VALUES: Final = ("value", "low", "high", "runs_count", "paper_value", "at_least", "at_most", "minimum_runs_count")
+# What pages show of a claim and of a check from the declaration alone.
+CLAIM_WORDS: Final = ("text", "source", "needs")
+CHECK_WORDS: Final = ("quote", "word")
 
 Rows = Mapping[tuple[Any, ...], Mapping[str, Any]]
 
@@ -52,3 +55,22 @@ def _compare_verdicts(
 
 def _show_verdict(row: Mapping[str, Any] | None) -> str:
     return ABSENT if row is None else show_value(next(row[name] for name in CHECK_VERDICT if name in row))
+
+
+def list_words(before: Mapping[str, Any], after: Mapping[str, Any]) -> Iterator[Change]:
+    """Yield what differs of the words of claims that both sides declare."""
+    for claim in after:
+        if claim in before:
+            yield from _compare_words(claim, CLAIM_WORDS, before[claim], after[claim])
+            old_checks = {check["name"]: check for check in before[claim]["checks"]}
+            for check in after[claim]["checks"]:
+                if old_check := old_checks.get(check["name"]):
+                    yield from _compare_words(f"{claim}, {check['name']}", CHECK_WORDS, old_check, check)
+
+
+def _compare_words(
+    where: str, keys: tuple[str, ...], before: Mapping[str, Any], after: Mapping[str, Any]
+) -> Iterator[Change]:
+    for key in keys:
+        if change := compare_values(f"{where}, {key}", before.get(key), after.get(key)):
+            yield change

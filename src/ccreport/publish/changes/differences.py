@@ -14,7 +14,7 @@ from ccreport.core.errors import InputError
 from ccreport.core.tables import load_schema
 from ccreport.publish import SUMS
 from ccreport.publish.changes.change import ABSENT, Change, compare_values
-from ccreport.publish.changes.claims import list_claims
+from ccreport.publish.changes.claims import list_claims, list_words
 from ccreport.publish.sums import read_sums
 from ccreport.storage.sums import hash_file
 
@@ -95,7 +95,7 @@ def list_exhibits(old: ReleaseFolder, new: ReleaseFolder) -> Iterator[Exhibit]:
     The configured evaluation of the later release comes before the others.
     """
     names = sorted(old.evaluations.keys() | new.evaluations.keys(), key=lambda name: (name != new.evaluation, name))
-    claims = {name: list(list_claims(*_index_claims(old, new, name))) for name in names}
+    claims = {name: list(_list_claims(old, new, name)) for name in names}
     for kind in ("verdicts", "checks", "claims"):
         for name in names:
             found = tuple(change for of_kind, change in claims[name] if of_kind == kind)
@@ -121,9 +121,12 @@ def _index(table: Mapping[str, pl.DataFrame], key: tuple[str, ...]) -> dict[tupl
     return {tuple(row[column] for column in key if column in row): row for row in rows}
 
 
-def _index_claims(old: ReleaseFolder, new: ReleaseFolder, name: str) -> list[dict[tuple[Any, ...], dict[str, Any]]]:
+def _list_claims(old: ReleaseFolder, new: ReleaseFolder, name: str) -> Iterator[tuple[str, Change]]:
     place = f"evaluations/{name}/claims.parquet"
-    return [_index(_read(side, place), ("claim", "check")) for side in (old, new)]
+    before, after = (_index(_read(side, place), ("claim", "check")) for side in (old, new))
+    yield from list_claims(before, after)
+    declared = (side.evaluations.get(name, {}).get("claims", {}) for side in (old, new))
+    yield from (("claims", change) for change in list_words(*declared))
 
 
 def _list_cells(
