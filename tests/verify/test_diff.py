@@ -153,17 +153,86 @@ def test_a_changed_number_has_its_relative_change(before: object, after: object,
     assert f"    a: {told}\n" in format_text([Section("Claims", changes=(change,))])
 
 
-def test_of_a_table_the_largest_changes_are_shown_unless_files_are_listed() -> None:
-    changes = tuple(Change(f"row={row}", "100", str(100 + row), row / 100) for row in range(1, 31))
-    section = Section("Table means", changes=(*changes, Change("row=31", "–", "a row")), has_cells=True)
-    short, full = (format_text([section], lists_files=lists_files) for lists_files in (False, True))
-    assert [line.split(":")[0].strip() for line in short.splitlines() if "->" in line] == [
-        f"row={row}" for row in (31, *range(30, 21, -1))
+def test_of_a_table_the_largest_changes_are_shown_unless_all_are_listed() -> None:
+    rows = [(row, compare_values(f"row={row}, a_bps", 100, 100 + row, "a_bps")) for row in range(1, 251)]
+    changes = tuple(change for _, change in rows if change)
+    section = Section("Table means", changes=(*changes, Change("row=251", "–", "a row")), has_cells=True)
+    brief, usual, full = (format_text([section], **words) for words in ({"is_brief": True}, {}, {"is_full": True}))
+    assert [re.split("[,:]", line)[0].strip() for line in brief.splitlines() if "->" in line] == [
+        f"row={row}" for row in (251, *range(250, 241, -1))
     ]
-    assert "31 changed, the largest changes first:\n" in short
-    assert "    and 21 more (--full lists them)\n" in short
-    assert full.count("->") == 31
-    assert full.index("row=1:") < full.index("row=2:")
+    assert "251 changed, means, ratios and verdicts first, p-values last:\n" in brief
+    assert "    and 241 more (--full lists them)\n" in brief
+    assert usual.count("->") == 200
+    assert usual.index("row=251:") < usual.index("row=250,")
+    assert full.count("->") == 251
+    assert full.index("row=1,") < full.index("row=2,")
+
+
+def test_means_come_before_their_intervals_and_p_values_last(old: Path, tmp_path: Path) -> None:
+    before = {
+        "table_name": "t",
+        "measure": "goodput_bps",
+        "first_algorithm": "A",
+        "second_algorithm": "B",
+        "verdict": "undecided",
+        "first_mean": 9e9,
+        "second_mean": 8e9,
+        "difference_mean_high": 1e3,
+        "first_runs_count": 10,
+        "second_runs_count": 10,
+        "strata_count": 2,
+        "p_ratio": 1e-17,
+        "p_holm_ratio": 0.01,
+    }
+    after = before | {
+        "verdict": "less",
+        "first_mean": 8e9,
+        "second_mean": 7e9,
+        "difference_mean_high": 1e7,
+        "first_runs_count": 5,
+        "p_ratio": 1e-13,
+        "p_holm_ratio": 0.04,
+    }
+    # A rate of 2 bit/s is nothing beside gigabits, however many times the former one it is.
+    tiny = {**before, "question": "b", "verdict": "less", "first_mean": 1.0}
+    one, other = (Path(shutil.copytree(old, tmp_path / name)) for name in ("one", "other"))
+    for side, rows in (
+        (one, [before | {"question": "a"}, tiny]),
+        (other, [after | {"question": "a"}, tiny | {"first_mean": 2.0}]),
+    ):
+        path = side / "evaluations/one/one.yaml"
+        declared = yaml.safe_load(path.read_text())
+        declared["tables"] = {"comparisons": declared["tables"].popitem()[1]}
+        path.write_text(yaml.safe_dump(declared))
+        save_table("comparisons", rows, side / "evaluations/one/tables/comparisons.parquet")
+    (exhibit,) = list_exhibits(ReleaseFolder(one), ReleaseFolder(other))
+    ranked = sorted(exhibit.changes, key=lambda change: change.rank)
+    assert [change.where.split(", ")[-1] for change in ranked] == [
+        *("verdict", "second_mean", "first_mean", "first_mean", "difference_mean_high"),
+        *("first_runs_count", "p_holm_ratio", "p_ratio"),
+    ]
+    assert (ranked[3].old, ranked[3].new) == ("1", "2")
+
+
+@pytest.mark.parametrize(
+    ("column", "kind"),
+    [
+        *(("rate_mean_bps", 0), ("p50_ratio", 0), ("rtt_lowest_ms", 0), ("ahead_algorithm", 0), ("value_p01", 0)),
+        *(("rate_cv", 1), ("cv_mean_cv", 1), ("rate_low_cv", 2), ("pair_high_ratio", 2), ("difference_mean_low", 2)),
+        *(
+            ("runs_count", 3),
+            ("least_effect_pct", 3),
+            ("p_ratio", 4),
+            ("p_equal_holm_ratio", 4),
+            ("pair_p_holm_ratio", 4),
+        ),
+    ],
+)
+def test_columns_are_ranked_by_their_names(column: str, kind: int) -> None:
+    change = compare_values("", 1, 2, column)
+    assert change is not None
+    assert change.rank[0] == kind
 
 
 def test_the_configured_evaluation_comes_before_the_others(old: Path, tmp_path: Path) -> None:

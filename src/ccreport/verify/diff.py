@@ -19,7 +19,7 @@ def diff(old: str, new: str, /, *, html: str = "", full: bool = False) -> int:
     """Print what differs between two releases (folders, packed ones or addresses): runs, verdicts, cells, figures, why.
 
     `old` is the path or address of the former. `new` is that of the later. `html` is the path of a page to write.
-    `full` lists all files that differ, and those of each figure with the hashes of both.
+    `full` lists all cells and files that differ, and the files of each figure with the hashes of both.
     Return 0 where it could be told, whatever it is, else 2.
     """
     with tempfile.TemporaryDirectory(prefix="ccreport-diff-") as work:
@@ -48,7 +48,7 @@ def diff(old: str, new: str, /, *, html: str = "", full: bool = False) -> int:
     for title, kinds in told:
         if named := tuple((kind, failures) for kind, failures in kinds if failures):
             sections.insert(0, Section(title, names=named))
-    print(f"# {about}\n\n{format_text(sections, lists_files=full)}", end="")
+    print(f"# {about}\n\n{format_text(sections, is_full=full, is_brief=not full)}", end="")
     if html:
         write_page(html, format_html("Two releases compared", about, sections))
     return 0

@@ -31,6 +31,8 @@ DATA: Final = "figure.csv"
 SHOWN: Final = 200
 # Of the cells of a table, where files are only counted.
 LARGEST: Final = 10
+MORE: Final = " (--full lists them)"
+ORDER: Final = ", means, ratios and verdicts first, p-values last"
 COLUMNS: Final = ("Where", "Old", "New", "Change")
 RESULTS: Final = ("tables/", "evaluations/")
 
@@ -116,12 +118,17 @@ def _list_names(title: str, kinds: dict[str, list[str]]) -> Section:
     return Section(title, names=names, has_files=True)
 
 
-def format_text(sections: list[Section], *, lists_files: bool = True) -> str:
+def format_text(sections: list[Section], *, is_full: bool = False, is_brief: bool = False) -> str:
     """Return a comparison as Markdown, whatever comes from the releases in indented blocks that show it literally.
 
-    Where the text does not list files, it counts them, and has of each table what changed most.
+    Long lists of changes are cut unless the text `is_full`. One that `is_brief` counts files, and has of each table
+    what matters most.
     """
-    parts = ((section.title, "".join(_format_parts(section, lists_files=lists_files))) for section in sections)
+    cells, others = (None, None) if is_full else (LARGEST if is_brief else SHOWN, SHOWN)
+    parts = (
+        (section.title, "".join(_format_parts(section, cells if section.has_cells else others, is_brief=is_brief)))
+        for section in sections
+    )
     return "".join(f"## {show_text(title)}\n\n{text}" for title, text in parts)
 
 
@@ -131,33 +138,32 @@ def _count_names(names: Sequence[str], kind: str) -> str:
     return f"{len(names)} {noun.removesuffix('s') if len(names) == 1 else noun}{blank}{rest}"
 
 
-def _format_parts(section: Section, *, lists_files: bool) -> Iterator[str]:
+def _format_parts(section: Section, at_most: int | None, *, is_brief: bool) -> Iterator[str]:
     if section.causes:
         yield f"What changed of what it is made of:\n\n{_indent(section.causes)}\n"
     if section.changes:
-        changes, at_most, more = section.changes, SHOWN, ""
-        if section.has_cells and not lists_files:
-            changes = tuple(sorted(changes, key=lambda change: -_measure_change(change)))
-            at_most, more = LARGEST, " (--full lists them)"
-        told = ((f"{change.where}: {change.old} -> {change.new}", format_change(change)) for change in changes)
+        changes, count = section.changes, len(section.changes)
+        is_cut = at_most is not None and count > at_most
+        is_sorted = is_cut and section.has_cells
+        changes = tuple(sorted(changes, key=lambda change: change.rank) if is_sorted else changes)
+        told = (
+            (f"{change.where}: {change.old} -> {change.new}", format_change(change)) for change in changes[:at_most]
+        )
         shown = [f"{values} ({share})" if share else values for values, share in told]
-        rest = [f"and {len(shown) - at_most} more{more}"] if len(shown) > at_most else []
-        yield f"{len(shown)} changed{', the largest changes first' if more and rest else ''}:\n\n"
-        yield f"{_indent([*shown[:at_most], *rest])}\n"
-    counted = (
-        [] if lists_files or not section.has_files else [_count_names(names, kind) for kind, names in section.names]
-    )
+        rest = [f"and {count - len(shown)} more{MORE if is_brief else ''}"] if is_cut else []
+        yield f"{count} changed{ORDER if is_sorted else ''}:\n\n{_indent([*shown, *rest])}\n"
+    counted = [_count_names(names, kind) for kind, names in section.names] if is_brief and section.has_files else []
     if counted:
-        yield f"{show_text(', '.join(counted))} (--full lists them)\n\n"
+        yield f"{show_text(', '.join(counted))}{MORE}\n\n"
     for kind, names in section.names if not counted else ():
         yield f"{_count_names(names, kind)}:\n\n{_indent(names)}\n"
     if not (section.changes or section.names):
         yield "No difference.\n\n"
 
 
-def _measure_change(change: Change) -> float:
-    """Return the size of a relative change, infinite where a value is new, gone, or none that has a ratio."""
-    return math.inf if change.relative is None else abs(change.relative)
+def _show_change(change: Change) -> str:
+    values, share = f"{change.where}: {change.old} -> {change.new}", format_change(change)
+    return f"{values} ({share})" if share else values
 
 
 def format_change(change: Change) -> str:

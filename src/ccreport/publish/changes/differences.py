@@ -1,10 +1,11 @@
 """What differs between two releases: verdicts, other values of claims, cells of published tables, figures."""
 
-from collections.abc import Iterator, Mapping
+import math
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 import polars as pl
 import yaml
@@ -13,10 +14,13 @@ from ccreport.archive.pack import list_files
 from ccreport.core.errors import InputError
 from ccreport.core.tables import load_schema
 from ccreport.publish import SUMS
-from ccreport.publish.changes.change import ABSENT, Change, compare_values
+from ccreport.publish.changes.change import ABSENT, Change, compare_values, is_number
 from ccreport.publish.changes.claims import list_claims, list_words
 from ccreport.publish.sums import read_sums
 from ccreport.storage.sums import hash_file
+
+# Columns that say what the numbers of a row are of, in tables where not all rows are of the same quantity.
+QUANTITIES: Final = ("measure", "quantity", "unit")
 
 
 @dataclass(frozen=True)
@@ -133,15 +137,33 @@ def _list_cells(
     old: Mapping[str, pl.DataFrame], new: Mapping[str, pl.DataFrame], key: tuple[str, ...]
 ) -> Iterator[Change]:
     before, after = _index(old, key), _index(new, key)
+    largest = _find_largest([*before.values(), *after.values()])
     for row in {**after, **before}:
         where = ", ".join(f"{column}={value}" for column, value in zip(key, row, strict=False) if value is not None)
         if row not in before or row not in after:
-            was, is_now = (_show_row(side[row], key) if row in side else ABSENT for side in (before, after))
-            yield Change(where, was, is_now)
+            alone = (_show_row(side[row], key) if row in side else ABSENT for side in (before, after))
+            yield Change(where, next(alone), next(alone))
             continue
         for column in {**after[row], **before[row]}:
-            if change := compare_values(f"{where}, {column}", before[row].get(column), after[row].get(column)):
+            was, is_now = (side[row].get(column) for side in (before, after))
+            scale = largest.get(_name_scale(column, after[row]), 0.0)
+            if change := compare_values(f"{where}, {column}", was, is_now, column, scale):
                 yield change
+
+
+def _find_largest(rows: Iterable[Mapping[str, Any]]) -> dict[tuple[str, ...], float]:
+    """Return the largest magnitude of each column of numbers, apart for each quantity that it holds."""
+    largest: dict[tuple[str, ...], float] = {}
+    for row in rows:
+        for column, value in row.items():
+            if is_number(value) and math.isfinite(value):
+                scale = _name_scale(column, row)
+                largest[scale] = max(largest.get(scale, 0.0), abs(value))
+    return largest
+
+
+def _name_scale(column: str, row: Mapping[str, Any]) -> tuple[str, ...]:
+    return column, *(str(row.get(name)) for name in QUANTITIES)
 
 
 def _show_row(row: Mapping[str, Any], key: tuple[str, ...]) -> str:
