@@ -134,6 +134,33 @@ def test_cells_have_old_and_new_values(old: Path, tmp_path: Path) -> None:
     assert section.causes == ("nothing that this release holds; perhaps other versions of libraries",)
 
 
+def test_what_only_one_side_has_is_a_line(old: Path, tmp_path: Path) -> None:
+    """None of its values changed, so each of them would be a line without a cause."""
+    other = Path(shutil.copytree(old, tmp_path / "other"))
+    copied = Path(shutil.copytree(old / "evaluations/one", other / "evaluations/another"))
+    (copied / "one.yaml").rename(copied / "another.yaml")
+    citation = other / "CITATION.cff"
+    citation.write_text(citation.read_text().replace("2.1", "2.2"))
+    added, *others = compare_releases(ReleaseFolder(old), ReleaseFolder(other))[1:]
+    assert added == Section("Evaluations", names=(("evaluations", ("another is not in version 2.1",)),))
+    assert not any(section.changes or section.causes for section in others)
+    (removed,) = compare_releases(ReleaseFolder(other), ReleaseFolder(old))[1].names
+    assert removed == ("evaluations", ("another is not in version 2.1",))
+
+
+def test_a_table_that_only_one_side_has_is_a_line(old: Path, tmp_path: Path) -> None:
+    one, other = (Path(shutil.copytree(old, tmp_path / name)) for name in ("one", "other"))
+    path = other / "evaluations/one/one.yaml"
+    declared = yaml.safe_load(path.read_text())
+    (name,) = declared.pop("tables")
+    path.write_text(yaml.safe_dump(declared))
+    (other / f"evaluations/one/tables/{name}.parquet").unlink()
+    rows = [{"session": "s", "job": job, "runs_count": 1} for job in ("a", "b")]
+    save_table(name, rows, one / f"evaluations/one/tables/{name}.parquet")
+    (exhibit,) = list_exhibits(ReleaseFolder(one), ReleaseFolder(other))
+    assert (exhibit.name, exhibit.changes) == (name, (Change("the whole table", "2 rows", "–"),))
+
+
 @pytest.mark.parametrize(
     ("before", "after", "told"),
     [
@@ -389,6 +416,7 @@ def test_a_refreshed_report_has_its_changes_as_a_page(old: Path, tmp_path: Path)
     assert "two_runs, runs</td>" in text
     assert "<td>contradicted</td>" in text
     assert '<li><code class="long">2026-11-20:22:10/j/<new></code></li>' in text
+    assert "\n\n1 added:\n\n" in text
     assert text.count("No difference.") == 2
 
 

@@ -103,7 +103,7 @@ def list_causes(exhibit: Exhibit, old: ReleaseFolder, new: ReleaseFolder, rules:
 
 
 def _list_parts(exhibit: Exhibit, old: ReleaseFolder, new: ReleaseFolder) -> Iterator[str]:
-    before, after = (side.evaluations.get(exhibit.evaluation, {}) for side in (old, new))
+    before, after = (side.evaluations[exhibit.evaluation] for side in (old, new))
     yield from (part for part in SHARED_PARTS if before.get(part) != after.get(part))
     part = PARTS[exhibit.kind]
     old_ones, new_ones = (side.get(part, {}) for side in (before, after))

@@ -63,8 +63,7 @@ def _compare_runs(old: ReleaseFolder, new: ReleaseFolder) -> Section:
     """Return how many runs two releases have, and the names of those that only one has."""
     if old.runs == new.runs:
         return Section("Runs")
-    sides = [f"version {side.version}" for side in (old, new)]
-    before, after = sides if sides[0] != sides[1] else ("the former release", "the later release")
+    before, after = _name_sides(old, new)
     alone = ((before, old.runs - new.runs), (after, new.runs - old.runs))
     return Section(
         f"Runs: {len(old.runs):,} → {len(new.runs):,}",
@@ -72,9 +71,24 @@ def _compare_runs(old: ReleaseFolder, new: ReleaseFolder) -> Section:
     )
 
 
+def _name_sides(old: ReleaseFolder, new: ReleaseFolder) -> tuple[str, str]:
+    if old.version and new.version and old.version != new.version:
+        return f"version {old.version}", f"version {new.version}"
+    return "the former release", "the later release" if new.version else "this build"
+
+
+def _compare_evaluations(old: ReleaseFolder, new: ReleaseFolder) -> Iterator[Section]:
+    """Yield which evaluations only one side has: all of their results would differ, and nothing of them changed."""
+    before, after = _name_sides(old, new)
+    lacks = ((after, old.evaluations.keys() - new.evaluations), (before, new.evaluations.keys() - old.evaluations))
+    if lines := tuple(f"{name} is not in {side}" for side, names in lacks for name in sorted(names)):
+        yield Section("Evaluations", names=(("evaluations", lines),))
+
+
 def compare_results(old: ReleaseFolder, new: ReleaseFolder, *, is_full: bool = False) -> list[Section]:
     """Return which results differ with their causes, flipped verdicts first, and then the causes themselves.
 
+    Evaluations that only one side has come before all, in a line each.
     Figures are a line each, unless the comparison `is_full`: then each of their files has the hashes of both sides.
     """
     rules = list_rules(old, new)
@@ -88,6 +102,7 @@ def compare_results(old: ReleaseFolder, new: ReleaseFolder, *, is_full: bool = F
     if not any(section.title.startswith(TITLES["verdicts"]) for section in sections):
         sections.insert(0, Section("Verdicts of claims"))
     return [
+        *_compare_evaluations(old, new),
         *sections,
         _list_names("Raw files", list_kinds(old.raw, new.raw)),
         Section("Configuration", changes=tuple(list_config(old, new))),
@@ -132,7 +147,7 @@ def format_text(sections: list[Section], *, is_full: bool = False, is_brief: boo
     return "".join(f"## {show_text(title)}\n\n{text}" for title, text in parts)
 
 
-def _count_names(names: Sequence[str], kind: str) -> str:
+def count_names(names: Sequence[str], kind: str) -> str:
     """Return a count and what it counts, `1 file of …` or `2 files of …`."""
     noun, blank, rest = kind.partition(" ")
     return f"{len(names)} {noun.removesuffix('s') if len(names) == 1 else noun}{blank}{rest}"
@@ -152,11 +167,11 @@ def _format_parts(section: Section, at_most: int | None, *, is_brief: bool) -> I
         shown = [f"{values} ({share})" if share else values for values, share in told]
         rest = [f"and {count - len(shown)} more{MORE if is_brief else ''}"] if is_cut else []
         yield f"{count} changed{ORDER if is_sorted else ''}:\n\n{_indent([*shown, *rest])}\n"
-    counted = [_count_names(names, kind) for kind, names in section.names] if is_brief and section.has_files else []
+    counted = [count_names(names, kind) for kind, names in section.names] if is_brief and section.has_files else []
     if counted:
         yield f"{show_text(', '.join(counted))}{MORE}\n\n"
     for kind, names in section.names if not counted else ():
-        yield f"{_count_names(names, kind)}:\n\n{_indent(names)}\n"
+        yield f"{count_names(names, kind)}:\n\n{_indent(names)}\n"
     if not (section.changes or section.names):
         yield "No difference.\n\n"
 
@@ -189,7 +204,7 @@ def format_html(title: str, about: str, sections: list[Section]) -> str:
             rows = ((change.where, change.old, change.new, format_change(change)) for change in section.changes)
             parts.append(format_rows(COLUMNS, rows))
         for kind, names in section.names:
-            parts += [format_paragraph(f"{_count_names(names, kind)}:"), format_items(names)]
+            parts += [format_paragraph(f"{count_names(names, kind)}:"), format_items(names)]
         if not (section.changes or section.names):
             parts.append(format_paragraph("No difference."))
     return format_page(title, parts)

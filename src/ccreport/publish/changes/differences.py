@@ -1,7 +1,7 @@
 """What differs between two releases: verdicts, other values of claims, cells of published tables, figures."""
 
 import math
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -13,6 +13,7 @@ import yaml
 from ccreport.archive.pack import list_files
 from ccreport.core.errors import InputError
 from ccreport.core.tables import load_schema
+from ccreport.core.text import count_things
 from ccreport.publish import SUMS
 from ccreport.publish.changes.change import ABSENT, Change, compare_values, is_number
 from ccreport.publish.changes.claims import list_claims, list_words
@@ -65,9 +66,10 @@ class ReleaseFolder:
         return {run for file in files for run in pl.read_parquet(file, columns=["run_id"], glob=False)["run_id"]}
 
     @property
-    def version(self) -> str:
-        """Return the version alone."""
-        return str(_load(self.folder / "CITATION.cff")["version"])
+    def version(self) -> str | None:
+        """Return the version alone, None where nothing is released yet."""
+        path = self.folder / "CITATION.cff"
+        return str(_load(path)["version"]) if path.is_file() else None
 
     @cached_property
     def title(self) -> str:
@@ -94,11 +96,11 @@ class Exhibit:
 
 
 def list_exhibits(old: ReleaseFolder, new: ReleaseFolder) -> Iterator[Exhibit]:
-    """Yield what differs between two releases: verdicts, checks of one side alone, values of claims, cells, figures.
+    """Yield what differs of evaluations that both sides have: verdicts, checks and values of claims, cells, figures.
 
     The configured evaluation of the later release comes before the others.
     """
-    names = sorted(old.evaluations.keys() | new.evaluations.keys(), key=lambda name: (name != new.evaluation, name))
+    names = sorted(old.evaluations.keys() & new.evaluations.keys(), key=lambda name: (name != new.evaluation, name))
     claims = {name: list(_list_claims(old, new, name)) for name in names}
     for kind in ("verdicts", "checks", "claims"):
         for name in names:
@@ -106,12 +108,12 @@ def list_exhibits(old: ReleaseFolder, new: ReleaseFolder) -> Iterator[Exhibit]:
             if found:
                 yield Exhibit(kind, name, "claims", found)
     for name in names:
-        tables = {table for side in (old, new) for table in side.evaluations.get(name, {}).get("tables", {})}
+        tables = {table for side in (old, new) for table in side.evaluations[name].get("tables", {})}
         for table in sorted(tables):
             place = f"evaluations/{name}/tables/{table}.parquet"
             if cells := tuple(_list_cells(_read(old, place), _read(new, place), load_schema(table).key)):
                 yield Exhibit("cells", name, table, cells)
-    yield from _list_figures(old, new)
+    yield from _list_figures(old, new, names)
 
 
 def _read(side: ReleaseFolder, place: str) -> dict[str, pl.DataFrame]:
@@ -129,7 +131,7 @@ def _list_claims(old: ReleaseFolder, new: ReleaseFolder, name: str) -> Iterator[
     place = f"evaluations/{name}/claims.parquet"
     before, after = (_index(_read(side, place), ("claim", "check")) for side in (old, new))
     yield from list_claims(before, after)
-    declared = (side.evaluations.get(name, {}).get("claims", {}) for side in (old, new))
+    declared = (side.evaluations[name].get("claims", {}) for side in (old, new))
     yield from (("claims", change) for change in list_words(*declared))
 
 
@@ -137,6 +139,9 @@ def _list_cells(
     old: Mapping[str, pl.DataFrame], new: Mapping[str, pl.DataFrame], key: tuple[str, ...]
 ) -> Iterator[Change]:
     before, after = _index(old, key), _index(new, key)
+    if not old or not new:
+        yield Change("the whole table", _count_rows(old), _count_rows(new))
+        return
     largest = _find_largest([*before.values(), *after.values()])
     for row in {**after, **before}:
         where = ", ".join(f"{column}={value}" for column, value in zip(key, row, strict=False) if value is not None)
@@ -149,6 +154,10 @@ def _list_cells(
             scale = largest.get(_name_scale(column, after[row]), 0.0)
             if change := compare_values(f"{where}, {column}", was, is_now, column, scale):
                 yield change
+
+
+def _count_rows(table: Mapping[str, pl.DataFrame]) -> str:
+    return count_things(table["table"].height, "row") if table else ABSENT
 
 
 def _find_largest(rows: Iterable[Mapping[str, Any]]) -> dict[tuple[str, ...], float]:
@@ -173,8 +182,8 @@ def _show_row(row: Mapping[str, Any], key: tuple[str, ...]) -> str:
     return ", ".join(shown) or "a row"
 
 
-def _list_figures(old: ReleaseFolder, new: ReleaseFolder) -> Iterator[Exhibit]:
-    """Yield the figures of which a file differs; old and new are the beginnings of its SHA-256."""
+def _list_figures(old: ReleaseFolder, new: ReleaseFolder, evaluations: Collection[str]) -> Iterator[Exhibit]:
+    """Yield the figures of evaluations of which a file differs; old and new are the beginnings of its SHA-256."""
     sides = [_group_figures(side.files) for side in (old, new)]
     for evaluation, figure in sorted(sides[0].keys() | sides[1].keys()):
         before, after = (side.get((evaluation, figure), {}) for side in sides)
@@ -183,7 +192,7 @@ def _list_figures(old: ReleaseFolder, new: ReleaseFolder) -> Iterator[Exhibit]:
             for file in sorted(before.keys() | after.keys())
             if before.get(file) != after.get(file)
         )
-        if changes:
+        if changes and evaluation in evaluations:
             yield Exhibit("figure", evaluation, figure, changes)
 
 

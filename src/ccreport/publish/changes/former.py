@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
 
-from ccreport.publish.changes.compare import COLUMNS, Section, compare_results, format_change
+from ccreport.publish.changes.compare import COLUMNS, Section, compare_results, count_names, format_change
 from ccreport.publish.changes.differences import ReleaseFolder
 from ccreport.publish.release import find_former, list_shown, read_settings
 from ccreport.publish.stage import stage_results, write_raw_sums
@@ -53,7 +53,7 @@ def _render(section: Section) -> Iterator[str]:
         )
         yield render_table(COLUMNS, rows, title=section.title)
     for kind, names in section.names:
-        yield f"{len(names)} {kind}:"
+        yield f"{count_names(names, kind)}:"
         items = "".join(f"<li>{verbatim(name, is_long=True)}</li>\n" for name in names)
         yield fence_html(f"<ul>\n{items}</ul>")
     if not (section.changes or section.names):
