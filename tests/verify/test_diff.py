@@ -10,14 +10,16 @@ from typing import Any
 import polars as pl
 import pytest
 import yaml
-from archives import save_table
+from archives import ROOT, save_table
 from small_release import HELLO, NOTHING, judge, make_config, make_results, release_of, save_manifests
 
 from ccreport.__main__ import main
 from ccreport.archive.manifest import RawFile
 from ccreport.compare.claim_verdicts import CONTRADICTED, FAILS, HOLDS, SIZE
+from ccreport.core.declarations import load_yaml
 from ccreport.core.errors import InputError
 from ccreport.core.tables import read_table
+from ccreport.publish.changes.causes import CAUSES, PLACES
 from ccreport.publish.changes.change import Change, compare_values
 from ccreport.publish.changes.compare import Section, _describe_figure, compare_releases, format_text
 from ccreport.publish.changes.differences import Exhibit, ReleaseFolder, list_exhibits
@@ -46,7 +48,8 @@ def new(tmp_path_factory: pytest.TempPathFactory) -> Path:
     (results / "one/figures/figure_1/figure.svg").write_text("another")
     release = release_of(folder, results, date="2026-11-23")
     config = release / "code/config.yaml"
-    config.write_text(config.read_text().replace("batch_mib: 32", "batch_mib: 16"))
+    changed = config.read_text().replace("include_suspect: false", "include_suspect: true")
+    config.write_text(changed.replace("connections_count: 4", "connections_count: 8"))
     ledger = release / "code/src/ccreport/measure/flows.py"
     ledger.write_text(f"{ledger.read_text()}\n# changed\n")
     write_sums(release)
@@ -100,11 +103,23 @@ def test_a_flipped_verdict_comes_before_others_with_its_causes(old: Path, new: P
     assert first.changes == (Change("two_runs", "holds", CONTRADICTED), Change("two_runs, runs", "holds", CONTRADICTED))
     assert first.causes == (
         "raw files: 1 added",
-        "configuration: batch_mib",
+        "configuration: include_suspect",
         "code of measure_batch: flows.py",
     )
     assert others[0].title == "Other values of claims (one)"
     assert Change("two_runs, runs, value", "2", "1", -0.5) in others[0].changes
+
+
+def test_each_key_of_the_configuration_can_change_results_or_not() -> None:
+    """A new key must be named here or in CAUSES."""
+    keys = set(load_yaml(ROOT / "schemas/config.schema.yaml")["properties"])
+    without = {
+        *("offline", "connections_count", "store_results", "verify", "campaign", "collect_into", "collect_clock"),
+        *("collect_kernel", "sections", "explanations", "compare_with", "strict", "batch_mib", "release", "report"),
+        "pathvars",
+    }
+    assert keys == CAUSES | PLACES | without
+    assert not CAUSES & without
 
 
 def test_figures_raw_files_keys_and_code_are_named(old: Path, new: Path) -> None:
@@ -114,7 +129,10 @@ def test_figures_raw_files_keys_and_code_are_named(old: Path, new: Path) -> None
     assert change.where == "figure.svg"
     assert change.old != change.new
     assert sections["Raw files"].names == (("added", ("2026-11-20:22:10/j/<new>",)),)
-    assert sections["Configuration"].changes == (Change("batch_mib", "32", "16"),)
+    assert sections["Configuration"].changes == (
+        Change("connections_count", "4", "8"),
+        Change("include_suspect", "False", "True"),
+    )
     assert ("files of measure_batch", ("code/src/ccreport/measure/flows.py",)) in sections["Code"].names
 
 

@@ -33,6 +33,8 @@ RULES: Final = {
 SHARED_PARTS: Final = ("algorithms", "labels", "rtt_bucket_edges_ms", "edge")
 PARTS: Final = {"cells": "tables", "claims": "claims", "checks": "claims", "verdicts": "claims", "figure": "figures"}
 NAMED_FILES: Final = 3
+# Keys of the configuration that reach the tables; others say where things are, what comes beside them, or how to build.
+CAUSES: Final = frozenset({"edge", "include_cpu_bound", "include_interrupted", "include_suspect", "packet_runs"})
 # Where the archive and the evaluation are says nothing about what they hold.
 PLACES: Final = frozenset({"archive", "evaluation"})
 
@@ -87,7 +89,7 @@ def list_causes(exhibit: Exhibit, old: ReleaseFolder, new: ReleaseFolder, rules:
     raw = list_kinds(old.raw, new.raw)
     causes = [f"raw files: {', '.join(f'{len(paths)} {kind}' for kind, paths in raw.items() if paths)}"]
     causes = causes if any(raw.values()) else []
-    keys = [change.where for change in list_config(old, new)]
+    keys = [change.where for change in list_config(old, new) if change.where in CAUSES]
     causes += [f"configuration: {', '.join(keys)}"] if keys else []
     if parts := list(_list_parts(exhibit, old, new)):
         causes.append(f"declaration: {', '.join(parts)}")
