@@ -19,6 +19,7 @@ from small_release import EVALUATION, HELLO, NOTHING, make_config, make_results,
 
 from ccreport.archive.manifest import RawFile
 from ccreport.archive.pack import pack_folder
+from ccreport.archive.unpack import unpack_archive
 from ccreport.core.declarations import load_yaml
 from ccreport.core.errors import InputError
 from ccreport.core.tables import load_schema
@@ -27,8 +28,10 @@ from ccreport.publish.declaration import declare_release
 from ccreport.publish.keys import TYPED_TABLES, list_foreign_keys
 from ccreport.publish.provenance import list_actions
 from ccreport.publish.release import publish
+from ccreport.publish.stage import check_raw
 from ccreport.publish.sums import format_sums, parse_sums, read_sums, write_sums
 from ccreport.publish.upload import upload
+from ccreport.storage.sums import hash_file
 
 
 @pytest.fixture(scope="module")
@@ -93,6 +96,35 @@ def test_raw_files_are_listed_by_their_names_on_disk(tmp_path: Path) -> None:
     save_manifests(results, odd, link)
     sums = (release_of(tmp_path, results) / "raw/SHA256SUMS").read_bytes()
     assert sums == f"\\{NOTHING}  2026-11-20:22:10/j/a\\nb".encode() + b"\xff\n"
+
+
+def test_raw_files_that_the_tables_are_not_made_of_are_not_published(tmp_path: Path) -> None:
+    """Results that were copied from elsewhere are of the archive there, which Snakemake does not notice."""
+    results = make_results(tmp_path)
+    (tmp_path / "parts").mkdir()
+    for name in ("a", "b", "c"):
+        (tmp_path / f"parts/{name}.tar.zst").write_text(name)
+    hashes = {name: hash_file(tmp_path / f"parts/{name}.tar.zst") for name in ("a", "b", "c")}
+    listed = [{"name": f"{name}.tar.zst", "sha256": sha256} for name, sha256 in hashes.items()]
+    listed[1]["sha256"], listed[2]["name"] = NOTHING, "d.tar.zst"
+    (results / "archive.json").write_text(json.dumps({"name": "parts", "sha256": NOTHING, "parts": listed}))
+    told = r"other raw files than the archive: b\.tar\.zst, c\.tar\.zst, d\.tar\.zst; type `snakemake"
+    with pytest.raises(InputError, match=told):
+        release_of(tmp_path, results, [tmp_path / "parts"])
+    assert not (tmp_path / "release").exists()
+
+
+def test_a_packed_archive_is_the_one_that_was_unpacked(tmp_path: Path) -> None:
+    packed, results = tmp_path / "raw.tar.zst", tmp_path / "results"
+    (tmp_path / "raw").mkdir()
+    (tmp_path / "raw/a").write_text("a")
+    pack_folder(tmp_path / "raw", packed, None)
+    unpack_archive(packed, results / "archive")
+    check_raw([packed], results)
+    (tmp_path / "raw/a").write_text("b")
+    pack_folder(tmp_path / "raw", packed, None)
+    with pytest.raises(InputError, match=r"other raw files than the archive: raw\.tar\.zst; type"):
+        check_raw([packed], results)
 
 
 def test_a_changed_byte_is_found_by_its_name(release: Path, tmp_path: Path) -> None:

@@ -29,6 +29,7 @@ from ccreport.publish import CRATE, PACKAGE, SUMS
 from ccreport.publish.sums import read_sums, write_sums
 from ccreport.publish.upload import upload
 from ccreport.report.markup.content_security import META, POLICY
+from ccreport.storage.sums import hash_file
 from ccreport.verify import FAILED, PASSED, UNCHECKED, compare, recompute
 from ccreport.verify.cells import check_csv
 from ccreport.verify.claims import check_claims
@@ -421,7 +422,11 @@ def in_parts(tmp_path: Path) -> Path:
     (tmp_path / "raw/2026-11-20:22:10/j").mkdir(parents=True)
     (tmp_path / "raw/2026-11-20:22:10/j/src-cmd:h:1").write_text("hello\n")
     pack_folder(tmp_path / "raw", tmp_path / "again.tar.zst", None, "wrapping")
-    return release_of(tmp_path, make_results(tmp_path), [tmp_path / "raw", tmp_path / "again.tar.zst"])
+    results = make_results(tmp_path)
+    parts = [tmp_path / "raw", tmp_path / "again.tar.zst"]
+    listed = [{"name": "raw", "sha256": None}, {"name": "again.tar.zst", "sha256": hash_file(parts[1])}]
+    (results / "archive.json").write_text(json.dumps({"name": "raw", "sha256": NOTHING, "parts": listed}))
+    return release_of(tmp_path, results, parts)
 
 
 def test_a_release_of_parts_is_verified_from_them(

@@ -16,7 +16,7 @@ from ccreport.publish.crate import write_crate
 from ccreport.publish.datapackage import write_package
 from ccreport.publish.declaration import Release, declare_release
 from ccreport.publish.provenance import RECORDS, list_actions
-from ccreport.publish.stage import copy_tree, stage_raw, stage_results, stage_tables
+from ccreport.publish.stage import check_raw, copy_tree, stage_raw, stage_results, stage_tables
 from ccreport.publish.sums import write_sums
 from ccreport.publish.texts import write_changes, write_citation, write_readme
 from ccreport.publish.views import write_views
@@ -36,7 +36,8 @@ def publish(
     `config` is the configuration as JSON text; `archive` the raw archive as given, in one or in parts; `evaluations`
     are the declarations, the report's own first. `sections` is a file with the names of those that count. Raise
     InputError where the release of a former version that the config names is none, where of another archive than the
-    sample nobody or no licence is named, or where nothing tells the time.
+    sample nobody or no licence is named, where nothing tells the time, or where the results are of other packed files
+    than the archive.
     """
     settings = read_settings(config)
     shown = list_shown(evaluations, sections)
@@ -49,6 +50,8 @@ def publish(
     former = find_former(settings)
     moment_s = int(declared.moment.timestamp())
     is_whole = settings["release"]["raw"] == "archive"
+    if is_whole:
+        check_raw(archive, results)
     replaced = _list_hashes(release)
     with replace_folder(release) as stage:
         raw = stage_raw(archive, results, stage / "raw", moment_s, is_whole=is_whole)

@@ -1,5 +1,6 @@
 """The data of a release, copied to where it belongs: raw files, tables, results of evaluations, site, code."""
 
+import json
 import shutil
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
@@ -13,13 +14,16 @@ from ccreport.archive.manifest import read_manifests
 from ccreport.archive.pack import pack_folder
 from ccreport.archive.parts import PARTS, is_in_parts, list_parts, number_names
 from ccreport.archive.read_layout import read_declaration, split_archive
+from ccreport.archive.unpack import find_record, read_record
 from ccreport.core.declarations import SCHEMAS
+from ccreport.core.errors import InputError
 from ccreport.core.evaluation import load_evaluation
 from ccreport.core.tables import load_schema, open_writer
+from ccreport.core.text import display_name
 from ccreport.publish import EXPLANATIONS, LAYOUT, LAYOUT_TABLE, SUMS, WHOLE
 from ccreport.publish.keys import TYPED_TABLES
 from ccreport.rebuild.batches import read_batches
-from ccreport.storage.sums import format_sums
+from ccreport.storage.sums import format_sums, hash_file
 
 # Pieces of this size are gathered before they are written, so that thousands of small files do not stay as many pieces.
 ROWS_AT_LEAST: Final = 2**17
@@ -35,7 +39,39 @@ CODE: Final = (
 LEFT_OUT_KEYS: Final = ("pathvars", "campaign", "collect_into", "verify")
 # Of links, devices, members that were not unpacked and files that could not be read there are no bytes to sum up.
 WITHOUT_BYTES: Final = frozenset({"not_a_file", "unreadable"})
+# Below the results: where an archive in one packed file is unpacked.
+UNPACKED: Final = "archive"
+# Of raw files that differ.
+NAMED: Final = 3
 LEFT_BEHIND: Final = ("__pycache__", ".snakemake_timestamp", "*.egg-info", "*.pyc")
+
+
+def check_raw(archive: list[Path], results: Path) -> None:
+    """Raise InputError where the packed files of an archive are not those that the results were made of.
+
+    So it is after results were copied from another machine: Snakemake does not know then that the archive is another.
+    """
+    if is_in_parts(archive):
+        parts = list_parts(archive)
+        names = number_names(part.resolve().name if part.is_dir() else part.name for part in parts)
+        given = {display_name(name): _hash_packed(part) for name, part in zip(names, parts, strict=True)}
+        facts = json.loads((results / "archive.json").read_text(encoding="utf-8"))
+        listed = {part["name"]: part["sha256"] for part in facts.get("parts", [])}
+    elif archive[0].is_file() and find_record(results / UNPACKED).is_file():
+        given = {archive[0].name: _hash_packed(archive[0])}
+        listed = {archive[0].name: read_record(results / UNPACKED)["sha256"]}
+    else:
+        return
+    if others := sorted(name for name in given.keys() | listed.keys() if given.get(name, "") != listed.get(name, "")):
+        more = f" and {len(others) - NAMED} more" if len(others) > NAMED else ""
+        raise InputError(
+            f"the tables in {results} are of other raw files than the archive: {', '.join(others[:NAMED])}{more}; type "
+            "`snakemake --cores 8 publish --forcerun list_raw_files`, so that the archive is listed again"
+        )
+
+
+def _hash_packed(part: Path) -> str | None:
+    return None if part.is_dir() else hash_file(part)
 
 
 def stage_raw(archive: list[Path], results: Path, folder: Path, moment_s: int, *, is_whole: bool) -> list[str]:
