@@ -33,8 +33,10 @@ def find_evaluations():
         if path.stem in found and found[path.stem].samefile(path):
             refuse(f"{place[0]}: {name} is in the report already; name it once", *place)
         if not found.setdefault(path.stem, path).samefile(path):
+            others = ", ".join(other for other in SECTION_NAMES if other != name)
             refuse(
-                f"{place[0]}: {name} and {found[path.stem]} have one name, which is that of their results; rename one",
+                f"{place[0]}: {name} and {found[path.stem]} have one name, which is that of their results; rename one,"
+                f" or leave {name} out: sections=[{others}]",
                 *place,
             )
     return found

@@ -114,6 +114,13 @@ def test_a_value_that_stands_for_nothing_is_refused_in_one_line(
     check_refusal(ask(request.getfixturevalue(tree), value), re.escape(f"ccreport: {message}"))
 
 
+def test_an_own_evaluation_of_the_name_of_a_section_can_do_without_that(fresh: Checkout) -> None:
+    named = write_evaluation(fresh, "kind: rate_by_rtt", "kind: rate_by_rtt")
+    said = "have one name, which is that of their results; rename one, or leave esnet-dtn out: sections=[brakmo-bbr]"
+    done = ask(fresh, named, "sections=[brakmo-bbr, esnet-dtn]")
+    check_refusal(done, re.escape(f"ccreport: --config: sections: esnet-dtn and own/esnet-dtn.yaml {said}"))
+
+
 @pytest.mark.parametrize("tree", ["fresh", "built"])
 @pytest.mark.parametrize(("old", "new", "message"), IN_EVALUATION, ids=[new for _, new, _ in IN_EVALUATION])
 def test_a_name_in_an_evaluation_that_stands_for_nothing_is_refused(

@@ -6,14 +6,15 @@ without `--config` for a target.
 
 import re
 import shlex
-from collections.abc import Container, Iterator, Sequence
+from collections.abc import Container, Iterator, Mapping, Sequence
 from itertools import pairwise
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 from ccreport.core.configuration import PATHVARS, Sources, check_file, check_pathvars
+from ccreport.core.declarations import SCHEMAS, load_yaml
 from ccreport.core.declared_files import DeclarationError, parse_declared
-from ccreport.core.schema_problems import guess_path
+from ccreport.core.schema_problems import find_near, guess_path
 
 TARGET_FIRST: Final = "; a target comes before this option"
 READ: Final = re.compile(r"[A-Za-z_][\w-]*\w=")
@@ -26,8 +27,16 @@ def write_setting(typed: str) -> str | None:
     """Return what `--config` takes in place of a setting, quoted for a shell; None for what is not a setting."""
     if not (parts := SETTING.fullmatch(typed)):
         return None
-    value = f"{{{parts['key']}: {parts['value']}}}" if parts["key"] else parts["value"]
-    return shlex.quote(f"{parts['group']}={value}")
+    known = load_yaml(SCHEMAS / "config.schema.yaml")["properties"]
+    group = _correct(parts["group"], known)
+    key = parts["key"] and _correct(parts["key"], known.get(group, {}).get("properties", {}))
+    value = f"{{{key}: {parts['value']}}}" if key else parts["value"]
+    return shlex.quote(f"{group}={value}")
+
+
+def _correct(word: str, known: Mapping[str, Any]) -> str:
+    """Return the key that a word is meant for, else the word; what `make` takes is in capitals and stays."""
+    return word if word in known or word.isupper() else find_near(word, known) or word
 
 
 def explain_target(target: str, keys: Container[str]) -> str | None:
