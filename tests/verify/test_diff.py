@@ -338,6 +338,39 @@ def test_what_the_page_of_claims_shows_of_a_declaration_is_compared(old: Path, t
     ]
 
 
+def test_verdicts_on_published_pairs_are_compared_and_published_values(old: Path, tmp_path: Path) -> None:
+    one, other = (Path(shutil.copytree(old, tmp_path / name)) for name in ("one", "other"))
+    for side, verdict, rate in ((one, "undecided", 8e9), (other, "reproduced", 9e9)):
+        rows = [
+            {
+                "table_name": "jobs",
+                "cell_number": number,
+                "cell": "no loss",
+                "algorithm": algorithm,
+                "expected_bps": bps,
+            }
+            for number, algorithm, bps in ((1, "BBR", rate), (2, "CUBIC", 1e9))
+        ]
+        facts = {"comparison": "paper", "cell_state": "compared", "match": "name", "pair_verdict": verdict}
+        save_table("reproduction", [row | facts for row in rows], side / "evaluations/one/reproduction.parquet")
+    (exhibit,) = list_exhibits(ReleaseFolder(one), ReleaseFolder(other))
+    assert (exhibit.kind, exhibit.changes) == (
+        "pairs",
+        (
+            Change("jobs, no loss, pair_verdict", "undecided", "reproduced"),
+            Change("jobs, no loss, BBR, expected_bps", "8e+09", "9e+09", 0.125),
+        ),
+    )
+    (other / "evaluations/one/expected").mkdir()
+    (other / "evaluations/one/expected/jobs.csv").write_text("")
+    path = other / "evaluations/one/one.yaml"
+    path.write_text(yaml.safe_dump(yaml.safe_load(path.read_text()) | {"equal_within_pct": 7}))
+    write_sums(other)
+    section = compare_releases(ReleaseFolder(one), ReleaseFolder(other))[2]
+    assert section.title == "Reproduction of published values (one)"
+    assert section.causes == ("declaration: equal_within_pct, expected/jobs.csv",)
+
+
 def test_a_claim_that_only_one_release_makes_did_not_flip(old: Path, tmp_path: Path) -> None:
     other = Path(shutil.copytree(old, tmp_path / "other"))
     claims = read_table("claims", [other / CLAIMS])

@@ -20,6 +20,7 @@ RULE_MODULES: Final = {
     "measure_batch": "ccreport.measure.batch",
     "list_views": "ccreport.summarise.database",
     "summarise_tables": "ccreport.summarise.summarise",
+    "compare_tables": "ccreport.compare.reproduction",
     "judge_claims": "ccreport.compare.claims",
     "plot_figures": "ccreport.figures.write",
 }
@@ -27,11 +28,19 @@ COMMON: Final = ("list_raw_files", "ingest_batch", "measure_batch", "list_views"
 RULES: Final = {
     "cells": (*COMMON, "summarise_tables"),
     **dict.fromkeys(("claims", "checks", "verdicts"), (*COMMON, "summarise_tables", "judge_claims")),
+    "pairs": (*COMMON, "summarise_tables", "compare_tables"),
     "figure": (*COMMON, "plot_figures"),
 }
 # Parts of a declaration that everything of an evaluation is made with; others are named by table, figure or claim.
 SHARED_PARTS: Final = ("algorithms", "labels", "rtt_bucket_edges_ms", "edge")
-PARTS: Final = {"cells": "tables", "claims": "claims", "checks": "claims", "verdicts": "claims", "figure": "figures"}
+# By these a published pair or cell is judged.
+BOUNDS: Final = ("consistent_within_factor", "equal_within_pct")
+PARTS: Final = {
+    "cells": "tables",
+    **dict.fromkeys(("claims", "checks", "verdicts"), "claims"),
+    "pairs": "reproduction",
+    "figure": "figures",
+}
 NAMED_FILES: Final = 3
 # Keys of the configuration that reach the tables; others say where things are, what comes beside them, or how to build.
 CAUSES: Final = frozenset({"edge", "include_cpu_bound", "include_interrupted", "include_suspect", "packet_runs"})
@@ -111,3 +120,10 @@ def _list_parts(exhibit: Exhibit, old: ReleaseFolder, new: ReleaseFolder) -> Ite
     old_ones, new_ones = (side.get(part, {}) for side in (before, after))
     names = [exhibit.name] if exhibit.kind in ("cells", "figure") else sorted(old_ones.keys() | new_ones.keys())
     yield from (f"{part}.{name}" for name in names if old_ones.get(name) != new_ones.get(name))
+    if exhibit.kind == "pairs":
+        yield from (part for part in BOUNDS if before.get(part) != after.get(part))
+        expected = f"evaluations/{exhibit.evaluation}/expected/"
+        files = (
+            {path: sha256 for path, sha256 in side.files.items() if path.startswith(expected)} for side in (old, new)
+        )
+        yield from (f"expected/{Path(path).name}" for paths in list_kinds(*files).values() for path in paths)

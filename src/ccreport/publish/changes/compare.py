@@ -22,6 +22,7 @@ TITLES: Final = {
     "verdicts": "Verdicts that flipped",
     "checks": "Checks of claims added or removed",
     "claims": "Other values of claims",
+    "pairs": "Reproduction of published values",
     "cells": "Table {name}",
     "figure": "Figure {name}",
 }

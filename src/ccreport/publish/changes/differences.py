@@ -17,6 +17,7 @@ from ccreport.core.text import count_things
 from ccreport.publish import SUMS
 from ccreport.publish.changes.change import ABSENT, Change, compare_values, is_number
 from ccreport.publish.changes.claims import list_claims, list_words
+from ccreport.publish.changes.reproduction import KEY, list_pairs
 from ccreport.publish.sums import read_sums
 from ccreport.storage.sums import hash_file
 
@@ -96,7 +97,7 @@ class Exhibit:
 
 
 def list_exhibits(old: ReleaseFolder, new: ReleaseFolder) -> Iterator[Exhibit]:
-    """Yield what differs of evaluations that both sides have: verdicts, checks and values of claims, cells, figures.
+    """Yield what differs of evaluations that both sides have: claims, published pairs, cells, figures.
 
     The configured evaluation of the later release comes before the others.
     """
@@ -107,6 +108,10 @@ def list_exhibits(old: ReleaseFolder, new: ReleaseFolder) -> Iterator[Exhibit]:
             found = tuple(change for of_kind, change in claims[name] if of_kind == kind)
             if found:
                 yield Exhibit(kind, name, "claims", found)
+    for name in names:
+        place = f"evaluations/{name}/reproduction.parquet"
+        if pairs := tuple(list_pairs(*(_index(_read(side, place), KEY) for side in (old, new)))):
+            yield Exhibit("pairs", name, "reproduction", pairs)
     for name in names:
         tables = {table for side in (old, new) for table in side.evaluations[name].get("tables", {})}
         for table in sorted(tables):

@@ -15,8 +15,8 @@ from ccreport.report.markup.standalone_page import format_items
 
 HEAD: Final = """\
 Compared with {title}, which `release.former` in `config.yaml` names. First come verdicts that flipped, then other
-values of claims, cells of published tables and figures, each with what changed of all that it is made of; then what
-changed of the raw files, the configuration and the code as a whole.
+values of claims, published pairs, cells of published tables and figures, each with what changed of all that it is made
+of; then what changed of the raw files, the configuration and the code as a whole.
 """
 
 
