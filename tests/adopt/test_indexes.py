@@ -41,21 +41,21 @@ def test_columns_may_be_apart_by_commas_semicolons_or_tabs(tmp_path: Path, separ
             "filename;algorithm;rtt;loss;notes",
             "{};cubic;10,0;0,1;Tag 1",
             (
-                "call that column `file` (and `algorithm` `cc`, `rtt` `rtt_ms`, `loss` `loss_pct`), then add "
-                "`table: index.csv` and `ignore_columns: [notes]` to layout.yaml."
+                "call that column `file` (and `algorithm` `cc`, `rtt` `rtt_ms`, `loss` `loss_pct`), then delete "
+                "layout.yaml and run `adopt` again, which writes a layout with the table."
             ),
         ),
         (
             "filename,one_way_delay_ms,bandwidth_delay_product",
             "{},10,2",
-            ("call that column `file` (and `one_way_delay_ms` `owd_ms`), then add `table: index.csv` to layout.yaml."),
+            "call that column `file` (and `one_way_delay_ms` `owd_ms`), then delete layout.yaml and run",
         ),
         (
             "filename,loss %,drop fraction of the switch",
             "{},0.1,7",
-            ("call that column `file` (and `loss %` `loss_pct`), then add `table: index.csv` to layout.yaml."),
+            "call that column `file` (and `loss %` `loss_pct`), then delete layout.yaml and run",
         ),
-        ("rtt_ms,filename,lab", "10,{},north", "call that column `file`, then add `table: index.csv` to layout.yaml."),
+        ("rtt_ms,filename,lab", "10,{},north", "call that column `file`, then delete layout.yaml and run"),
     ],
 )
 def test_what_to_call_the_columns_of_an_index_is_said(
@@ -63,7 +63,7 @@ def test_what_to_call_the_columns_of_an_index_is_said(
 ) -> None:
     folder = write_indexed(tmp_path / "raw", header, row)
     assert adopt(folder, check=False) == 0
-    assert f"index.csv names 3 files here in `filename`; {expected}\n" in capsys.readouterr().out
+    assert f"index.csv names 3 files here in `filename`; {expected}" in capsys.readouterr().out
     assert "table:" not in (folder / "layout.yaml").read_text()
 
 
@@ -99,9 +99,34 @@ def test_a_column_of_conditions_that_names_hold_is_told(
 ) -> None:
     assert adopt(write_conditions(tmp_path / "raw", "cond,rtt_ms,loss", word), check=False) == 0
     assert (
-        "conditions.csv: values of `cond` are parts of these names; call that column and the group `run` (and `loss` "
-        "`loss_pct`), and add `table: conditions.csv` to layout.yaml. Or rename the columns only, delete layout.yaml,"
+        "conditions.csv: values of `cond` are parts of these names; call that column `run` (and `loss` `loss_pct`), "
+        "then delete layout.yaml and run `adopt` again, which writes a layout with the table.\n"
     ) in capsys.readouterr().out
+
+
+def test_following_advice_on_an_index_gives_a_run_for_each_test(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Of six tests with samples, two have a second client. Rows are about results, and none about samples."""
+    files = {}
+    for n in range(1, 7):
+        files[f"raw/meas_{n:03}.json"] = client_output(4000 + n, "cubic", START_S + 60 * n)
+        files[f"raw/meas_{n:03}.ss"] = socket_samples(4000 + n, "cubic", START_S + 60 * n)
+        if n > 4:
+            files[f"raw/meas_{n:03}_b.json"] = client_output(5000 + n, "bbr2", START_S + 60 * n)
+    rows = [f"{path},cubic,{10 * (1 + n % 3)},{1 + n // 3},2024-05-01,rack 3\n" for n, path in enumerate(files)]
+    rows = [row.removeprefix("raw/") for row in rows if ".ss" not in row and "_b" not in row]
+    folder = write_archive(tmp_path, files | {"index.csv": f"filename,algo,rtt_ms,rep,date,notes\n{''.join(rows)}"})
+    adopt(folder, check=False)
+    said = capsys.readouterr().out
+    assert "`algo` `cc`, `rep` `iteration`), with the path of each file, as `raw/meas_001.json` for" in said
+    assert "then delete layout.yaml and run `adopt` again" in said
+    header = "file,cc,rtt_ms,iteration,date,notes\n"
+    (folder / "index.csv").write_text(header + "".join(f"raw/{row}" for row in rows))
+    (folder / "layout.yaml").unlink()
+    assert adopt(folder, check=False) == 0
+    runs = capsys.readouterr().out.partition("files\n")[2].partition("\n\n")[0].splitlines()
+    assert [run.split("  ")[-1].strip() for run in runs] == ["iperf3, ss"] * 4 + ["iperf3 × 2, ss"] * 2
 
 
 @pytest.mark.parametrize("word", ["c", ""])
@@ -363,7 +388,7 @@ def test_following_advice_on_one_way_delays_gives_whole_rtts(
         header, rows = (folder / table).read_text().split("\n", maxsplit=1)
         for former, name in re.findall(r"`([^`]+)` `([^`]+)`", advice):
             header = header.replace(former, name)
-        for name in re.findall(r"call that (?:column (?:and the group )?)?`([^`]+)`", advice):
+        for name in re.findall(r"call that (?:column )?`([^`]+)`", advice):
             header = header.replace(key if name in ("file", "run") else column, name)
         (folder / table).write_text(f"{header}\n{rows}")
         assert "scale" not in advice
@@ -382,18 +407,19 @@ def test_following_advice_on_one_way_delays_gives_whole_rtts(
             (
                 "index.csv names 3 files here in `filename`; call that column `file` (and `algorithm` `cc`, "
                 "`repetition` `iteration`), with the path of each file, as `data/9e3779b1.json` for `9e3779b1.json`, "
-                "then add `table: index.csv` to layout.yaml.\n"
+                "then delete layout.yaml and run `adopt` again, which writes a layout with the table.\n"
             ),
         ),
         (
             "path;owd_ms;delay",
             "/home/me/data/{};5;10",
             (
-                "as `data/9e3779b1.json` for `/home/me/data/9e3779b1.json`, then add `table: index.csv` to layout.yaml."
-                " Then mend index.csv:1: the column `rtt_ms` is there twice, as `owd_ms` and `rtt_ms`; "
+                "as `data/9e3779b1.json` for `/home/me/data/9e3779b1.json`, then delete layout.yaml and run `adopt` "
+                "again, which writes a layout with the table. Before that, mend index.csv:1: the column `rtt_ms` is "
+                "there twice, as `owd_ms` and `rtt_ms`; "
             ),
         ),
-        ("filename,rtt_ms", "{},fast", "Then mend index.csv:2: rtt_ms is 'fast', which is not a number.\n"),
+        ("filename,rtt_ms", "{},fast", "Before that, mend index.csv:2: rtt_ms is 'fast', which is not a number.\n"),
         (
             "file,rtt_ms",
             "{},10",
@@ -447,7 +473,7 @@ def test_only_what_helps_is_advised_for_conditions_in_names(
     files = {f"{name}.json": client_output(4000 + n, "cubic", START_S + 60 * n) for n, name in enumerate(names)}
     table = "cond,rtt_ms\n" + "".join(f"{word},10\n" for word in conditions)
     adopt(write_archive(tmp_path, files | {"t.csv": table}), check=False)
-    is_advised = "have it proposed anew, with the table." in capsys.readouterr().out
+    is_advised = "run `adopt` again, which writes a layout with the table." in capsys.readouterr().out
     (tmp_path / "t.csv").write_text(table.replace("cond", "run", 1))
     (tmp_path / "layout.yaml").unlink()
     adopt(tmp_path, check=False)

@@ -142,31 +142,27 @@ def _hint_at_names(
     exact = {column for column, text, meant in cells if text.strip() in meant}
     # A name without folders may be a word that only happens to be one, too.
     likely = [(column, n) for column, n in counts.most_common() if column in exact or 2 * n > len(rows) > 1]
+    # With a table, other groups name the runs: a line on it in the layout that is proposed without it is not enough.
+    delete = "delete layout.yaml and " if proposal.patterns else ""
+    anew = f"then {delete}run `adopt` again, which writes a layout with the table"
     for column, count in likely[:1]:
-        also, left_out = _hint_at_others(header, rows, column)
         others = [(text.strip(), meant[0]) for of, text, meant in cells if of == column and len(meant) == 1]
         bare = next((pair for pair in others if pair[0] != pair[1]), None)
         whole = f", with the path of each file, as `{bare[1]}` for `{bare[0]}`" if bare else ""
-        told = f"{name} names {count_things(count, 'file')} here in `{column}`; call that column `{FILE_COLUMN}`{also}"
+        told = f"{name} names {count_things(count, 'file')} here in `{column}`; call that column `{FILE_COLUMN}`"
         wrong = _try(name, header, rows, {column: FILE_COLUMN})
-        yield f"{told}{whole}, then add `table: {name}`{left_out} to layout.yaml.{wrong}"
+        yield f"{told}{_hint_at_others(header, rows, column)}{whole}, {anew}.{wrong}"
         return
     if (of_conditions := _find_conditions(header, rows, {*paths.whole} - {name})) is not None:
-        also, left_out = _hint_at_others(header, rows, of_conditions)
         values = frozenset(row[header.index(of_conditions)].strip() for row in rows)
         is_group = name_runs(copy.deepcopy(proposal), Table(name, runs=values)) is not None
-        called = (
-            "call that column and the group"
-            if is_group
-            else "write `(?P<run>…)` for them in its patterns, call that column"
-        )
+        notes = [column for column in _list_notes(header, rows) if column != of_conditions]
+        left_out = f" and `ignore_columns: [{', '.join(notes)}]`" if notes else ""
+        called = "call that column" if is_group else "write `(?P<run>…)` for them in its patterns, call that column"
+        ending = anew if is_group else f"and add `table: {name}`{left_out} to layout.yaml"
         wrong = _try(name, header, rows, {of_conditions: RUN_COLUMN})
-        anew = " Or rename the columns only, delete layout.yaml, and have it proposed anew, with the table."
-        ending = wrong or (anew if is_group else "")
-        yield (
-            f"{name}: values of `{of_conditions}` are parts of these names; {called} "
-            f"`{RUN_COLUMN}`{also}, and add `table: {name}`{left_out} to layout.yaml.{ending}"
-        )
+        told = f"{name}: values of `{of_conditions}` are parts of these names; {called} `{RUN_COLUMN}`"
+        yield f"{told}{_hint_at_others(header, rows, of_conditions)}, {ending}.{wrong}"
 
 
 def _try(name: str, header: Sequence[str], rows: Iterable[Sequence[str]], key: dict[str, str]) -> str:
@@ -185,16 +181,15 @@ def _try(name: str, header: Sequence[str], rows: Iterable[Sequence[str]], key: d
         ]
         check_keys(enumerate(read, 2), key[column], name)
     except DeclarationError as error:
-        return f" Then mend {error}."
+        return f" Before that, mend {error}."
     return ""
 
 
-def _hint_at_others(header: Sequence[str], rows: Sequence[Sequence[str]], column: str) -> tuple[str, str]:
-    """Return what else to rename in a CSV, in brackets, and what to add on its other columns, with an `and`."""
+def _hint_at_others(header: Sequence[str], rows: Sequence[Sequence[str]], column: str) -> str:
+    """Return what else to rename in a CSV, in brackets with an `and`."""
     notes = [other for other in _list_notes(header, rows) if other != column]
     renamed = ", ".join(f"`{other}` `{group}`" for other, group in _list_renamed(header, notes, column).items())
-    left_out = f" and `ignore_columns: [{', '.join(notes)}]`" if notes else ""
-    return f" (and {renamed})" if renamed else "", left_out
+    return f" (and {renamed})" if renamed else ""
 
 
 def _list_renamed(header: Sequence[str], notes: Collection[str], column: str) -> dict[str, str]:
