@@ -98,6 +98,55 @@ def test_rows_of_a_table_add_to_a_pattern(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
+    ("group", "said", "same", "other"),
+    [
+        ("session", "monday", "monday", "tuesday"),
+        ("job", "a", "a", "b"),
+        ("iteration", "a", "1", "5"),
+        ("flows", "08", "8", "4"),
+        ("flow", "h1", "h1", "h2"),
+        ("host", "h1", "h1", "h2"),
+        ("sender_host", "h1", "h1", "h2"),
+        ("side", "client", "sender", "server"),
+        ("kind", "iperf", "iperf3", "ss"),
+        ("cc", "bbr", "bbr1", "bbr2"),
+        ("cc", "cubic", "CUBIC", "reno"),
+        ("kernel", "6.1", "6.1", "6.8"),
+        ("color", "red", "red", "blue"),
+    ],
+)
+def test_what_a_path_and_its_row_say_is_to_be_the_same(
+    tmp_path: Path, group: str, said: str, same: str, other: str
+) -> None:
+    write_archive(tmp_path, {"t.csv": f"file,{group}\n1/{said}.json,{same}\n2/{said}.json,{other}\n"})
+    layout = f"table: t.csv\nfiles: [{{pattern: '(?P<{group}>[a-z0-9.]+)\\.json'}}]"
+    agreed, contradicted = told_of(tmp_path, layout, f"1/{said}.json", f"2/{said}.json")
+    assert agreed is not None
+    assert agreed.problem is None
+    assert contradicted is not None
+    assert contradicted.problem is not None
+    assert contradicted.problem.startswith(f"layout.yaml: `{group}` is ")
+    assert contradicted.problem.endswith(f"or write (?:…) in place of (?P<{group}>…) where the table counts")
+
+
+def test_a_row_may_call_a_run_otherwise_than_the_path(tmp_path: Path) -> None:
+    write_archive(tmp_path, {"t.csv": "file,run\na.json,monday\n"})
+    (told,) = told_of(tmp_path, "table: t.csv\nfiles: [{pattern: '(?P<run>[a-z])\\.json'}]", "a.json")
+    assert told == Told({"run": "monday"})
+
+
+def test_a_row_of_a_run_contradicts_the_path_too(tmp_path: Path) -> None:
+    write_archive(tmp_path, {"t.csv": "run,iteration\na,5\n"})
+    layout = "table: t.csv\nfiles: [{pattern: '(?P<run>[a-z])_(?P<iteration>[0-9])\\.json'}]"
+    agreed, contradicted = told_of(tmp_path, layout, "a_5.json", "a_2.json")
+    assert agreed is not None
+    assert agreed.problem is None
+    assert contradicted is not None
+    assert contradicted.problem is not None
+    assert "`iteration` is 2 by the path and 5 in its row" in contradicted.problem
+
+
+@pytest.mark.parametrize(
     ("layout", "message"),
     [
         ("files:\n  - pattren: a\n", ":2: files.0.pattren: `pattren` is not a key; did you mean `pattern`?"),

@@ -12,15 +12,14 @@ from pathlib import PurePosixPath
 from typing import Final
 
 from ccreport.archive.layout_groups import (
-    CONDITIONS,
     OF_FILES,
-    TEXTS,
     Value,
     find_group,
     format_value,
     is_same,
     read_value,
 )
+from ccreport.core.algorithms import FIRST_BBR, name_algorithm
 from ccreport.core.declared_files import find_line_of_text
 from ccreport.core.schema_problems import guess_near
 from ccreport.core.text import display_name
@@ -35,8 +34,6 @@ DIGITS: Final = re.compile(r"\d+")
 IGNORED: Final = "ignored"
 # The run of all files of a job that nothing tells apart but flows.
 WHOLE_RUN: Final = "all"
-# What a row of the table may call otherwise than a path does.
-NAMES: Final = TEXTS - CONDITIONS | {"iteration"}
 STRIFE: Final = (
     "`{group}` is {said} by the path and {row} in its row of the table; mend the one that is wrong, or write (?:…) in "
     "place of (?P<{group}>…) where the table counts"
@@ -216,14 +213,20 @@ class Layout:
             place = f"{self.name}, {pattern.place}" if pattern is not None else self.name
             return Told(problem=f"{place}: {error}")
         stated = row or self.by_run.get(str(values.get("run")), {})
-        for name in sorted({find_group(group)[0] for group, given in groups.items() if given} - NAMES):
-            if name in stated and not is_same(values[name], stated[name]):
+        for name in sorted({find_group(group)[0] for group, given in groups.items() if given} & stated.keys()):
+            if not is_same(values[name], stated[name]) and not _is_renamed(name, values[name], stated[name]):
                 said, other = (format_value(told[name]) for told in (values, stated))
                 return Told(problem=f"{self.name}: {STRIFE.format(group=name, said=said, row=other)}")
         values |= row
         kind = values.pop("kind", None)
         declared = pattern.kind if pattern is not None else None
         return Told(values, declared or (str(kind) if kind is not None else None))
+
+
+def _is_renamed(group: str, said: Value, stated: Value) -> bool:
+    """Tell whether a row only calls otherwise what a path says: a run, or an algorithm by somebody's own word."""
+    named = name_algorithm(str(said)) if group == "cc" else None
+    return group == "run" or (group == "cc" and (named is None or {named, stated} <= FIRST_BBR))
 
 
 def _describe_row(column: str, name: str, others: Collection[str]) -> str:
