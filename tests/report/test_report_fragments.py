@@ -201,14 +201,18 @@ def test_declared_and_measured_rtts_are_told_apart_and_what_nothing_says(inputs:
     assert html.unescape(facts["rtts"]) == (
         "round-trip times of 10 to 20 ms (declared) or 40 to 80.5 ms (2 runs have no declared RTT; theirs was measured)"
     )
-    # Half of 10 ms is 5; where stages change the path, nothing is said.
-    near = runs.filter(rtt_source="nominal").with_columns(rtt_nominal_ms=10.0, rtt_min_ms=4.9, stages_json=None)
+    # Nine tenths of 20 ms are 18; where stages change the path, nothing is said.
+    near = runs.filter(rtt_source="nominal").with_columns(rtt_nominal_ms=20.0, rtt_min_ms=12.34, stages_json=None)
     count = near.height
-    said = describe_archive(tables[0], near, *tables[2:])["rtts"]
-    assert f"(declared; {count} of {count} runs measured less than half of that)" in html.unescape(said)
-    for changed in ({"rtt_min_ms": 5.0}, {"stages_json": "[]"}):
+    facts = describe_archive(tables[0], near, *tables[2:])
+    said = html.unescape(render_measured(facts, has_runs=True))
+    assert (
+        f" RTTs contradict each other: declared 20 ms, smallest measured 12.3 ms ({count} of {count} runs). Is the "
+        "number or its unit wrong, or was the delay not set on the path that the runs took? "
+    ) in said
+    for changed in ({"rtt_min_ms": 18.0}, {"stages_json": "[]"}, {"rtt_source": "measured"}):
         other = near.with_columns(**{name: pl.lit(value) for name, value in changed.items()})
-        assert "less than half" not in describe_archive(tables[0], other, *tables[2:])["rtts"]
+        assert describe_archive(tables[0], other, *tables[2:])["doubtful"] == ""
     own = runs.head(1).with_columns(rtt_source=None, rtt_nominal_ms=None, loss_pct=None, is_interrupted=False)
     result = frames["raw_files"].head(1)
     said = html.unescape(render_measured(describe_archive(result, own, *tables[2:]), has_runs=True))

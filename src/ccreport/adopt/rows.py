@@ -40,6 +40,8 @@ class Row:
     problems: list[tuple[str, str]] = field(default_factory=list)
     times: list[tuple[float, float]] = field(default_factory=list)
     min_rtts_ms: list[float] = field(default_factory=list)
+    # Of results alone.
+    result_rtts_ms: list[float] = field(default_factory=list)
     loss_pct: float | None = None
     delay_ms: float | None = None
     # Conditions that recorded qdiscs tell.
@@ -74,6 +76,7 @@ class Row:
             self.named_files.append((cc, frozenset(content.algorithms if kind == "src-cmd" else ())))
         if content.min_rtt_ms is not None:
             self.min_rtts_ms.append(content.min_rtt_ms)
+            self.result_rtts_ms += [content.min_rtt_ms] if kind == "src-cmd" else []
         if kind == "pre-netem":
             self.loss_pct, self.delay_ms = content.loss_pct, content.delay_ms
             told = (content.rate_bps, content.buffer_bytes, content.buffer_packets)
@@ -91,6 +94,11 @@ class Row:
         times = [time_s for time_s in (self.start_s, content.start_s) if time_s is not None]
         ends = [time_s for time_s in (self.end_s, content.end_s) if time_s is not None]
         self.start_s, self.end_s = min(times, default=None), max(ends, default=None)
+
+    @property
+    def min_rtt_ms(self) -> float | None:
+        """Return the smallest RTT of the run's own connections; samples may be of other sockets, too."""
+        return min(self.result_rtts_ms or self.min_rtts_ms, default=None)
 
     @property
     def named(self) -> set[str]:

@@ -21,9 +21,9 @@ from ccreport.adopt.layout_faults import (
 from ccreport.adopt.missing import describe_missing, describe_repetitions, doubt_jobs
 from ccreport.adopt.rows import Row, list_manifests, list_rows
 from ccreport.adopt.wrong_names import doubt_rates, find_wrong_counts, find_wrong_names
+from ccreport.archive.doubtful_rtts import describe_doubtful
 from ccreport.archive.layout import Layout
 from ccreport.archive.manifest import Manifest, RawFile
-from ccreport.archive.shorter_rtts import LEAST_PART, describe_shorter
 from ccreport.core.text import count_alike, count_things, display_name
 from ccreport.inventory.kinds import IGNORE_RULES, LAYOUT_RULE
 
@@ -60,7 +60,7 @@ def describe_runs(
         *(describe_parted(layout, manifests, parted) if layout is not None else []),
         *describe_untested(rows, parted),
         *_doubt_delays(rows, layout),
-        *_doubt_paths(meant),
+        *filter(None, [describe_doubtful((row.run.rtt_nominal_ms, row.min_rtt_ms) for row in meant)]),
         *(doubt_rates(meant, layout) if layout is not None else []),
         *(_doubt_ratios(rows, layout) if layout is None or not _tells_losses(layout) else []),
         *_doubt_conditions(rows),
@@ -168,15 +168,6 @@ def _doubt_delays(rows: Iterable[Row], layout: Layout | None) -> Iterator[str]:
             f"{who} {declared:g} ms, files measured {measured:.3g} ms: one-way delays? Then write "
             f"`scale: {{rtt_ms: 2}}` {where}."
         )
-
-
-def _doubt_paths(rows: Iterable[Row]) -> Iterator[str]:
-    """Yield how many runs measured so little of their declared RTT that they took another path."""
-    pairs = [(row.run.rtt_nominal_ms, min(row.min_rtts_ms, default=0.0)) for row in rows]
-    declared = [(rtt_ms, measured_ms) for rtt_ms, measured_ms in pairs if rtt_ms]
-    if count := sum(0 < measured_ms < rtt_ms * LEAST_PART for rtt_ms, measured_ms in declared):
-        said = describe_shorter(count, len(declared))
-        yield f"An RTT is declared; {said}: was the delay set on the path that they took?"
 
 
 def _tells_losses(layout: Layout) -> bool:

@@ -5,7 +5,7 @@ from typing import Final
 
 import polars as pl
 
-from ccreport.archive.shorter_rtts import LEAST_PART, describe_shorter
+from ccreport.archive.doubtful_rtts import describe_doubtful
 from ccreport.figures.wording.runs import join_names
 from ccreport.inventory.kinds import MEASUREMENT_RULE
 from ccreport.report.markup.blocks import Html, number, render_table, text, verbatim
@@ -56,6 +56,7 @@ def describe_archive(
         "durations": _show_range(runs["duration_s"].round(1), "s"),
         "kernels": show_names(runs["kernel"]),
         "rtts": describe_rtts(runs),
+        "doubtful": doubt_rtts(runs),
         "undeclared": describe_undeclared(runs, raw_files),
         "dates": name_days(runs, others),
     }
@@ -86,7 +87,7 @@ def render_measured(facts: Mapping[str, str], repetitions: str = "", *, has_runs
     }
     more = [f"{said} {fact}." for said, fact in known.items() if fact != UNKNOWN]
     named = "" if facts["sessions"].startswith("no ") else f" of {facts['sessions']} with {facts['jobs']}"
-    told = [f"{held}{named}.", runs, where, repetitions, *more, algorithms, facts["undeclared"]]
+    told = [f"{held}{named}.", runs, where, facts["doubtful"], repetitions, *more, algorithms, facts["undeclared"]]
     sentences = list(filter(None, told))
     if not facts["results"].startswith("no "):
         sentences.append(f"Result files of the test harness add {facts['results']}, each of which sums up a run.")
@@ -112,15 +113,14 @@ def describe_rtts(runs: pl.DataFrame) -> str:
             have = f"{_count(own.height, 'run')} {'has' if own.height == 1 else 'have'} no declared RTT"
             said = f"{have}; {'its' if own.height == 1 else 'theirs'} was {how}" if parts else how
             range_ms = f"{'' if parts else f'{noun} of '}{_show_range(own['rtt_ms'], 'ms')}"
-            parts.append(f"{range_ms} ({said}{_remark_shorter(own)})")
+            parts.append(f"{range_ms} ({said})")
     return " or ".join(parts) or "round-trip times that nothing tells"
 
 
-def _remark_shorter(runs: pl.DataFrame) -> str:
-    """Return that runs took another path than the declared one, such as loopback: a queue only lengthens an RTT."""
-    is_shorter = (pl.col("rtt_min_ms") > 0) & (pl.col("rtt_min_ms") < pl.col("rtt_nominal_ms") * LEAST_PART)
-    count = runs.filter(is_shorter & pl.col("stages_json").is_null()).height
-    return f"; {describe_shorter(count, runs.height)}" if count else ""
+def doubt_rtts(runs: pl.DataFrame) -> str:
+    """Return sentences on declared RTTs that measured ones contradict; stages of a run may change its path."""
+    declared = runs.filter(IS_DECLARED & pl.col("stages_json").is_null())
+    return describe_doubtful(declared.select("rtt_nominal_ms", "rtt_min_ms").iter_rows())
 
 
 def describe_undeclared(runs: pl.DataFrame, raw_files: pl.DataFrame) -> str:
