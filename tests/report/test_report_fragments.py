@@ -245,7 +245,11 @@ def test_a_layout_is_not_counted_as_ignored(inputs: dict[str, Any]):
     assert summarise_ledger(with_layout, none).startswith("Of 2 files, 2 are ingested, none rejected")
     ledger = render_ledger(with_layout, none, 3)
     assert "2 ingested + 1 ignored + 0 rejected = 3 files" in ledger
-    assert "One of those ignored is the archive's layout" in ledger
+    assert "One of those ignored is the archive's layout, which" in ledger
+    with_table = pl.concat([with_layout, layout])
+    assert summarise_ledger(with_table, none).startswith("Of 2 files, 2 are ingested, none rejected")
+    ledger = render_ledger(with_table, none, 4)
+    assert "2 of those ignored are the archive's layout and its table, which the summary does not count." in ledger
     facts = describe_archive(with_layout, frames["runs"], frames["flows"], frames["harness_results"], NO_OTHERS)
     assert facts["files"] == "2 files"
 

@@ -71,8 +71,11 @@ def _render_verdict(raw_files: pl.DataFrame, rejects: pl.DataFrame, files_count:
             f"{counts['rejected']:,} files are rejected, but {whole:,} of them have a reason. Do not use these results."
         )
         return render_callout("important", "Not all files are accounted for", body)
-    has_layout = raw_files["kind"].eq("layout").any()
-    layout = " One of those ignored is the archive's layout, which the summary does not count." if has_layout else ""
+    layouts_count = raw_files.filter(state="ignored", kind="layout").height
+    who = "One of those ignored is the archive's layout"
+    if layouts_count > 1:
+        who = f"{layouts_count:,} of those ignored are the archive's layout and its table"
+    layout = f" {who}, which the summary does not count." if layouts_count else ""
     parts = describe_parts(rejects)
     rows = f" The table `rejects` has a row for each of the {whole:,} rejected and of the {parts}." if parts else ""
     body = f"{terms} = {total:,} files, which is every file of the archive on disk.{layout}{rows}"
