@@ -256,6 +256,14 @@ def test_the_tutorial_is_followed_word_for_word(tree: Path) -> None:
     assert "truncated" in said
 
 
+def test_the_clean_up_of_the_tutorial_names_what_its_commands_made_and_what_its_text_says() -> None:
+    text, _, ending = TUTORIAL.read_text(encoding="utf-8").partition("\nTo clean up: ")
+    (command,) = re.findall("`(rm -r .+?)`", ending)
+    made = {"raw", "raw.key", "later", "evaluations/sharing.yaml", "results/generic", "results/sharing"}
+    assert {*command.split()[2:]} == made
+    assert [name for name in made if name not in text] == []
+
+
 @pytest.mark.slow
 def test_what_is_asked_of_the_sample_has_an_answer(tree: Path) -> None:
     configured = f"evaluation=esnet-dtn 'archive={SAMPLE_PARTS}'"
