@@ -114,7 +114,7 @@ cluster: .venv/.developer ## the report through a Slurm of one node, started for
 	@$(IN_VENV) python tests/support/one_node_slurm.py results/cluster/slurm snakemake --profile workflow/profiles/slurm "$(TARGET)" \
 	  --config 'pathvars={results: results/cluster, logs: logs/cluster}'
 
-test: ## run the tests that take seconds: ARGS="-k name" and the like go to pytest
+test: ## run the tests that take seconds each, 8 minutes in all on 2 idle cores: ARGS="-k name" and the like go to pytest
 test-slow: ## run the other tests: whole builds, browsers, virtual machines
 test-all: ## run every test
 test: SELECTED := -m "not slow"

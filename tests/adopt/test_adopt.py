@@ -373,9 +373,10 @@ def test_a_folder_that_is_not_there_is_said_not_to_exist(tmp_path: Path) -> None
         adopt(tmp_path / "mesured", check=False)
 
 
-def test_an_empty_folder_has_no_files(tmp_path: Path) -> None:
+@pytest.mark.parametrize("check", [False, True])
+def test_an_empty_folder_has_no_files(tmp_path: Path, check: bool) -> None:
     with pytest.raises(InputError, match=r"has no files$"):
-        adopt(tmp_path, check=False)
+        adopt(tmp_path, check=check)
 
 
 def test_a_bare_file_needs_no_layout(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -75,6 +75,7 @@ def test_repetitions_may_be_letters(tmp_path: Path) -> None:
     [
         ("(?P<rtt_ms>[a-z]+)", "fast", "rtt_ms is 'fast', which is not a number"),
         ("(?P<loss_pct>[0-9]+)", "101", "loss_pct is '101', which is not between 0 and 100"),
+        ("(?P<rtt_ms>-[0-9]+)", "-80", "rtt_ms is '-80', which is negative"),
         ("(?P<iteration>[0-9.]+)", "1.5", "iteration is '1.5', which is not a whole number"),
         ("(?P<rtt_ms>.+)", "nan", "rtt_ms is 'nan', which is not between 0"),
         ("(?P<side>.+)", "left", "side is 'left': write sender or receiver"),

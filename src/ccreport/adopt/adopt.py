@@ -63,6 +63,8 @@ def adopt(folder: Path, /, *, check: bool, layout: Path = Path(NAME)) -> int:
         raise InputError(
             f"{folder} is not a folder; put files by themselves into one, or unpack an archive, and give the folder"
         )
+    if not any(entry.is_file() for _, entry in walk_files(folder)):
+        raise InputError(f"{folder} has no files")
     place = folder / layout
     if check:
         declared = load_layout(place) if place.exists() or layout != Path(NAME) else None
@@ -165,8 +167,6 @@ def _read_contents(folder: Path) -> dict[str, Content]:
 
 
 def _explain_nothing(folder: Path, contents: Mapping[str, Content]) -> str:
-    if not contents and not any(entry.is_file() for _, entry in walk_files(folder)):
-        return f"{folder} has no files"
     if not contents:
         return f"{folder} has no files but the test harness's, whose names are known: it needs no layout"
     sampled = next((path for path, content in contents.items() if content.kind == "ss"), None)

@@ -180,7 +180,9 @@ def _read_number(name: str, text: str, factor: float) -> int | float:
     except ValueError:
         raise ValueError(f"{name} is {text!r}, which is not a number") from None
     top = 100 if name == "loss_pct" else LARGEST_COUNT
-    if not 0 <= number <= top:
+    if number < 0:
+        raise ValueError(f"{name} is {text!r}, which is negative")
+    if not number <= top:
         raise ValueError(f"{name} is {text!r}, which is not between 0 and {top}")
     # 0.1 · 3 is 0.30000000000000004, and means 0.3.
     number = float(f"{number:.12g}")
