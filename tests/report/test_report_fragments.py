@@ -213,6 +213,11 @@ def test_declared_and_measured_rtts_are_told_apart_and_what_nothing_says(inputs:
     for changed in ({"rtt_min_ms": 18.0}, {"stages_json": "[]"}, {"rtt_source": "measured"}):
         other = near.with_columns(**{name: pl.lit(value) for name, value in changed.items()})
         assert describe_archive(tables[0], other, *tables[2:])["doubtful"] == ""
+    # As captions have it.
+    measured = describe_archive(
+        tables[0], runs.head(1).with_columns(rtt_source=pl.lit("ss"), rtt_ms=13.704), *tables[2:]
+    )
+    assert (measured["rtt"], measured["rtts"]) == ("14 ms", "a round&#45;trip time of 14 ms &#40;measured&#41;")
     own = runs.head(1).with_columns(rtt_source=None, rtt_nominal_ms=None, loss_pct=None, is_interrupted=False)
     result = frames["raw_files"].head(1)
     said = html.unescape(render_measured(describe_archive(result, own, *tables[2:]), has_runs=True))

@@ -17,6 +17,10 @@ UNKNOWN: Final = "unknown"
 STATES: Final = ("ingested", "ignored", "rejected")
 # How `runs.rtt_source` says that somebody set it.
 IS_DECLARED: Final = (pl.col("rtt_source") == "nominal").fill_null(value=False)
+# As tables and figures have it (`ccreport.summarise.measured_rtts`): to two digits where the test itself measured it.
+SHOWN_RTT: Final = (
+    pl.when(pl.col("rtt_source").is_in(["ss", "iperf3"])).then(pl.col("rtt_ms").round_sig_figs(2)).otherwise("rtt_ms")
+)
 # Kinds of files that say more of a run than its result, as `adopt` asks for them.
 RECORDED: Final = {"ss": "ss", "mpstat": "mpstat", "tcpdump": "tcpdump"}
 # More rates of pacing than these are a range.
@@ -51,7 +55,7 @@ def describe_archive(
         "interfaces": _show_rates(runs["nic_bps"]),
         "bottlenecks": _show_rates(runs["bottleneck_bps"]),
         "losses": _show_range(runs["loss_pct"], "%"),
-        "rtt": _show_range(runs["rtt_ms"], "ms"),
+        "rtt": _show_range(runs.select(SHOWN_RTT).to_series(), "ms"),
         "pacing": describe_pacing(runs),
         "durations": _show_range(runs["duration_s"].round(1), "s"),
         "kernels": show_names(runs["kernel"]),
@@ -109,10 +113,11 @@ def describe_rtts(runs: pl.DataFrame) -> str:
     parts: list[str] = []
     for how, own in (("declared", runs.filter(IS_DECLARED)), ("measured", runs.filter(~IS_DECLARED))):
         if own["rtt_ms"].count():
-            noun = "a round-trip time" if own["rtt_ms"].n_unique() == 1 else "round-trip times"
+            noun = "a round-trip time" if own.select(SHOWN_RTT).n_unique() == 1 else "round-trip times"
             have = f"{_count(own.height, 'run')} {'has' if own.height == 1 else 'have'} no declared RTT"
             said = f"{have}; {'its' if own.height == 1 else 'theirs'} was {how}" if parts else how
-            range_ms = f"{'' if parts else f'{noun} of '}{_show_range(own['rtt_ms'], 'ms')}"
+            shown = _show_range(own.select(SHOWN_RTT).to_series(), "ms")
+            range_ms = f"{'' if parts else f'{noun} of '}{shown}"
             parts.append(f"{range_ms} ({said})")
     return " or ".join(parts) or "round-trip times that nothing tells"
 
@@ -193,7 +198,7 @@ def render_sessions(runs: pl.DataFrame, flows: pl.DataFrame, uses: pl.DataFrame,
             flows_of.get(session, 0),
             own["host"].drop_nulls().n_unique(),
         )
-        rtts, names = _show_range(own["rtt_ms"]), show_names(algorithms)
+        rtts, names = _show_range(own.select(SHOWN_RTT).to_series()), show_names(algorithms)
         used = uses.join(own.select("run_id"), on="run_id", how="semi")
         row = [verbatim(str(session)), *map(number, counts), text(rtts), text(names), show_start(own["start_utc"])]
         rows.append([*row, text(name_uses(used) or None)])
