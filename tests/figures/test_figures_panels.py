@@ -19,7 +19,7 @@ from ccreport.figures.select.declaration import FigureError, list_panels, read_d
 from ccreport.figures.select.throughput_series import Bins, FigureTables, choose_bins, place_rows
 from ccreport.figures.wording.captions import _write_panel
 from ccreport.figures.wording.runs import DrawnAlgorithm
-from ccreport.figures.write import WORTH_PROCESSES, plot_declaration, plot_figures
+from ccreport.figures.write import plot_declaration, plot_figures
 
 EVALUATION = Path(__file__).resolve().parents[2] / "evaluations" / "esnet-dtn.yaml"
 ALONE = {"title": "Alone", "overlapped": False, "where": "mode <> 'both' -- each", "run": "experiment-bbr/2"}
@@ -271,10 +271,13 @@ def test_counts_of_all_panels_are_in_bins_of_the_same_width() -> None:
     assert choose_bins([place(0.5), place(1.0)]) == Bins(1.0, 1.0)
 
 
-def test_figures_of_two_processes_are_those_of_one(database: Path, tmp_path: Path) -> None:
+def test_figures_of_two_processes_are_those_of_one(
+    database: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     evaluation = declare(tmp_path, panels=[TOGETHER])
+    monkeypatch.setattr("ccreport.figures.write.WORTH_PROCESSES", 4)
     declared = yaml.safe_load(read(evaluation))
-    names = [f"f{number}" for number in range(WORTH_PROCESSES)]
+    names = [f"f{number}" for number in range(4)]
     declared["figures"] = dict.fromkeys(names, declared["figures"]["f"])
     write_yaml(evaluation, declared)
     plot_figures(names, evaluation, database, tmp_path / "drawn/figures.json", tmp_path / "many")
