@@ -121,15 +121,6 @@ def test_columns_that_never_change_are_said_once() -> None:
     assert "Cut</th>" in render_varying(header, rows, title="t", total=[*total[:2], number(3), total[3]])
 
 
-def test_what_all_rows_share_is_true_of_those_that_are_not_shown() -> None:
-    rows = [[text("a"), text("h1"), number(n)] for n in (1, 2, 3)]
-    rows.append([text("b"), text("h1"), number(4)])
-    shown = render_varying(("Job", "Host", "Packets"), rows, title="t", shown_count=3)
-    assert '<p class="shared">All rows: Host: h1.</p>' in shown
-    assert shown.count("<td>a</td>") == 3
-    assert "<td>b</td>" not in shown
-
-
 def test_a_table_of_text_has_the_heading_in_each_cell() -> None:
     shown = render_table(("Claim", "Here"), [[text("a"), number(1)]], title="t", numbers=(1,), is_text=True)
     assert '<td data-head="Claim">a</td><td data-head="Here" class="number">1</td>' in shown
@@ -651,19 +642,6 @@ def test_the_data_of_a_figure_are_in_the_words_and_units_of_tables(tmp_path: Pat
     # The command that draws it is among its files.
     command = "-m ccreport plot_figure --evaluation esnet-dtn --figure one --output one<"
     assert command in shown.partition("### Download")[2]
-
-
-def test_what_all_data_of_a_figure_share_is_true_of_rows_that_are_cut_off(tmp_path: Path) -> None:
-    (tmp_path / "figures/one").mkdir(parents=True)
-    data = ["drawn_as,run_id,cc", *["line,r1,cubic"] * 30, "band,r1,cubic"]
-    files = {"untitled.svg": "<svg/>", "caption.txt": "Rates.", "alt.txt": "Rates", "figure.csv": "\n".join(data)}
-    for name, content in files.items():
-        (tmp_path / "figures/one" / name).write_text(content, encoding="utf-8")
-    render_figure_fragment(Exhibit("one", "One"), tmp_path / "figures", tmp_path)
-    shown = html.unescape((tmp_path / "figure_one.md").read_text(encoding="utf-8"))
-    assert "All rows: Run ID: r1; Algorithm: cubic." in shown
-    assert shown.count("<td>line</td>") == 25
-    assert "The first 25 of 31 rows" in shown
 
 
 def test_of_what_is_known_about_an_archive_three_sentences_are_shown_and_the_others_folded() -> None:

@@ -181,7 +181,7 @@ def _render_tries(attempts: pl.DataFrame, runs: pl.DataFrame) -> str:
             Html(_tell_fate(row["outcomes"], is_held=row["run_id"] in held)),
             text("; ".join(row["messages"]) or None),
         ]
-        for row in tried.iter_rows(named=True)
+        for row in tried.head(LISTED_AT_MOST).iter_rows(named=True)
     ]
     header = ("Session", "Job", "Run", "Attempts ended", "In the archive", "What went wrong")
     caption = (
@@ -189,9 +189,7 @@ def _render_tries(attempts: pl.DataFrame, runs: pl.DataFrame) -> str:
         "after a failed or disturbed attempt is suspect; an interrupted attempt does not affect the next, and the "
         "[list of suspect runs](ledger.qmd#suspects) does not count it."
     )
-    return render_float(
-        "tbl-tries", render_varying(header, rows, title="Tries of runs", shown_count=LISTED_AT_MOST), caption
-    )
+    return render_float("tbl-tries", render_varying(header, rows, title="Tries of runs"), caption)
 
 
 def _tell_fate(outcomes: list[str], *, is_held: bool) -> str:

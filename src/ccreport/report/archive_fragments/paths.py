@@ -57,10 +57,10 @@ def render_paths(paths: pl.DataFrame, uses: pl.DataFrame) -> str:
         for _, own in paths.sort(*SAME, "rtt_ms", "run_id", nulls_last=True).group_by(*SAME, maintain_order=True)
     ]
     ordered = sorted(groups, key=lambda group: (group[1].is_empty(), group[1]["place"].min() or 0))
-    rows = [_render_path(own, used) for own, used in ordered]
-    is_marked = any(text(CHOSEN) in cell for row in rows[:LISTED_AT_MOST] for cell in row)
+    rows = [_render_path(own, used) for own, used in ordered[:LISTED_AT_MOST]]
+    is_marked = any(text(CHOSEN) in cell for row in rows for cell in row)
     more = "" if len(ordered) <= LISTED_AT_MOST else f" The first {LISTED_AT_MOST} of {len(ordered):,} paths."
-    table = render_varying(HEADER, rows, title="Paths", numbers=(10,), is_text=True, shown_count=LISTED_AT_MOST)
+    table = render_varying(HEADER, rows, title="Paths", numbers=(10,), is_text=True)
     return render_float("tbl-paths", table, f"{CAPTION}{MARKED if is_marked else ''}{more}")
 
 

@@ -141,10 +141,10 @@ def _render_list(suspects: pl.DataFrame, runs: pl.DataFrame, attempts: pl.DataFr
             text(row["attempt_message"]),
             text(name_uses(uses.filter(run_id=row["run_id"])) or None),
         ]
-        for row in ordered.iter_rows(named=True)
+        for row in ordered.head(LISTED_AT_MOST).iter_rows(named=True)
     ]
     header = ("Run", "Rule", "Observed", "Bound", "Failed attempts before it", "For")
-    table = render_varying(header, rows, title="Suspect runs", numbers=(2, 3), shown_count=LISTED_AT_MOST)
+    table = render_varying(header, rows, title="Suspect runs", numbers=(2, 3))
     caption = (
         "Suspect runs; each leads to the explorer. *For*: the tables and figures that it would be in; a dash is a run "
         f"of none that is numbered.{_explain_attempts(suspects)}{describe_cut(ordered, 'suspects')}"

@@ -147,16 +147,15 @@ def _show_command(figure: Exhibit, evaluation: str) -> str:
 def _show_data(data: pl.DataFrame, figure: Exhibit) -> str:
     """Return the first rows of what a figure draws, in words and units of tables, without columns that hold nothing."""
     known = data.select(column.name for column in data if column.null_count() < data.height)
-    columns = [_show_column(column) for column in known]
+    columns = [_show_column(column) for column in known.head(ROWS_SHOWN)]
     rows = list(zip(*(cells for _, cells in columns), strict=True))
-    header, title = [heading for heading, _ in columns], f"Data of {figure.title}"
-    table = render_varying(header, rows, title=title, shown_count=ROWS_SHOWN)
+    table = render_varying([heading for heading, _ in columns], rows, title=f"Data of {figure.title}")
     more = f"The first {ROWS_SHOWN} of {data.height:,} rows; the CSV has all." if data.height > ROWS_SHOWN else ""
     return f"{table}\n{more}\n"
 
 
 def _show_column(column: pl.Series) -> tuple[str, list[Html]]:
-    """Return the heading and the cells of a column of data: its numbers rounded, rates in a unit for the first."""
+    """Return the heading and the cells of a column of data: its numbers rounded, rates in a unit that reads well."""
     heading, numbers = write_heading(column.name), column.cast(pl.Float64, strict=False)
     is_measured = UNIT.fullmatch(column.name) and not column.name.endswith("_count")
     if not is_measured or numbers.null_count() > column.null_count():
@@ -164,7 +163,7 @@ def _show_column(column: pl.Series) -> tuple[str, list[Html]]:
     if column.name.endswith("_bytes"):
         return heading, [text(None if value is None else format_size(value)) for value in numbers]
     if column.name.endswith("_bps"):
-        divisor, unit = rate_unit(numbers.head(ROWS_SHOWN))
+        divisor, unit = rate_unit(numbers)
         heading, numbers = f"{heading} ({unit})", numbers / divisor
     if is_percentage(column.name):
         numbers *= 100

@@ -95,12 +95,8 @@ def render_varying(
     numbers: Collection[int] = (),
     total: Sequence[Html] | None = None,
     is_text: bool = False,
-    shown_count: int | None = None,
 ) -> str:
-    """Return `render_table` of the columns that differ from row to row, below a line that says what all rows share.
-
-    Of more rows than `shown_count` the first are shown; what the line says is true of all of them.
-    """
+    """Return `render_table` of the columns that differ from row to row, below a line that says what all rows share."""
     places = range(len(header))
     shared = [
         place
@@ -111,11 +107,11 @@ def render_varying(
     ]
     kept = [place for place in places if place not in shared]
     if not shared or not kept:
-        return render_table(header, rows[:shown_count], title=title, numbers=numbers, total=total, is_text=is_text)
+        return render_table(header, rows, title=title, numbers=numbers, total=total, is_text=is_text)
     said = "; ".join(f"{text(header[place])}: {rows[0][place]}" for place in shared)
     table = render_table(
         [header[place] for place in kept],
-        [[row[place] for place in kept] for row in rows[:shown_count]],
+        [[row[place] for place in kept] for row in rows],
         title=title,
         numbers=[number for number, place in enumerate(kept) if place in numbers],
         total=None if total is None else [total[place] for place in kept],
