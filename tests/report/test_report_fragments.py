@@ -121,6 +121,12 @@ def test_columns_that_never_change_are_said_once() -> None:
     assert "Cut</th>" in render_varying(header, rows, title="t", total=[*total[:2], number(3), total[3]])
 
 
+def test_what_the_rows_of_a_cut_table_share_is_said_of_them_alone() -> None:
+    rows = [[text("a"), number(n)] for n in (1, 2, 3)]
+    shown = render_varying(("Job", "Packets"), rows, title="t", is_cut=True)
+    assert '<p class="shared">The rows below: Job: a.</p>' in shown
+
+
 def test_a_table_of_text_has_the_heading_in_each_cell() -> None:
     shown = render_table(("Claim", "Here"), [[text("a"), number(1)]], title="t", numbers=(1,), is_text=True)
     assert '<td data-head="Claim">a</td><td data-head="Here" class="number">1</td>' in shown
@@ -642,6 +648,18 @@ def test_the_data_of_a_figure_are_in_the_words_and_units_of_tables(tmp_path: Pat
     # The command that draws it is among its files.
     command = "-m ccreport plot_figure --evaluation esnet-dtn --figure one --output one<"
     assert command in shown.partition("### Download")[2]
+
+
+def test_what_the_first_rows_of_a_figures_data_share_is_not_said_of_all(tmp_path: Path) -> None:
+    (tmp_path / "figures/one").mkdir(parents=True)
+    data = ["drawn_as,run_id,cc", *[f"line,r{number},cubic" for number in range(30)], "band,r1,bbr"]
+    files = {"untitled.svg": "<svg/>", "caption.txt": "Rates.", "alt.txt": "Rates", "figure.csv": "\n".join(data)}
+    for name, content in files.items():
+        (tmp_path / "figures/one" / name).write_text(content, encoding="utf-8")
+    render_figure_fragment(Exhibit("one", "One"), tmp_path / "figures", tmp_path)
+    shown = html.unescape((tmp_path / "figure_one.md").read_text(encoding="utf-8"))
+    assert "The rows below: Drawn as: line; Algorithm: cubic." in shown
+    assert "The first 25 of 31 rows" in shown
 
 
 def test_of_what_is_known_about_an_archive_three_sentences_are_shown_and_the_others_folded() -> None:

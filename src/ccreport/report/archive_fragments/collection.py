@@ -189,7 +189,8 @@ def _render_tries(attempts: pl.DataFrame, runs: pl.DataFrame) -> str:
         "after a failed or disturbed attempt is suspect; an interrupted attempt does not affect the next, and the "
         "[list of suspect runs](ledger.qmd#suspects) does not count it."
     )
-    return render_float("tbl-tries", render_varying(header, rows, title="Tries of runs"), caption)
+    table = render_varying(header, rows, title="Tries of runs", is_cut=tried.height > LISTED_AT_MOST)
+    return render_float("tbl-tries", table, caption)
 
 
 def _tell_fate(outcomes: list[str], *, is_held: bool) -> str:

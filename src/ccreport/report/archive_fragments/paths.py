@@ -59,8 +59,9 @@ def render_paths(paths: pl.DataFrame, uses: pl.DataFrame) -> str:
     ordered = sorted(groups, key=lambda group: (group[1].is_empty(), group[1]["place"].min() or 0))
     rows = [_render_path(own, used) for own, used in ordered[:LISTED_AT_MOST]]
     is_marked = any(text(CHOSEN) in cell for row in rows for cell in row)
-    more = "" if len(ordered) <= LISTED_AT_MOST else f" The first {LISTED_AT_MOST} of {len(ordered):,} paths."
-    table = render_varying(HEADER, rows, title="Paths", numbers=(10,), is_text=True)
+    is_cut = len(ordered) > LISTED_AT_MOST
+    more = f" The first {LISTED_AT_MOST} of {len(ordered):,} paths." if is_cut else ""
+    table = render_varying(HEADER, rows, title="Paths", numbers=(10,), is_text=True, is_cut=is_cut)
     return render_float("tbl-paths", table, f"{CAPTION}{MARKED if is_marked else ''}{more}")
 
 

@@ -144,7 +144,7 @@ def _render_list(suspects: pl.DataFrame, runs: pl.DataFrame, attempts: pl.DataFr
         for row in ordered.head(LISTED_AT_MOST).iter_rows(named=True)
     ]
     header = ("Run", "Rule", "Observed", "Bound", "Failed attempts before it", "For")
-    table = render_varying(header, rows, title="Suspect runs", numbers=(2, 3))
+    table = render_varying(header, rows, title="Suspect runs", numbers=(2, 3), is_cut=ordered.height > LISTED_AT_MOST)
     caption = (
         "Suspect runs; each leads to the explorer. *For*: the tables and figures that it would be in; a dash is a run "
         f"of none that is numbered.{_explain_attempts(suspects)}{describe_cut(ordered, 'suspects')}"

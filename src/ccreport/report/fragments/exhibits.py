@@ -149,8 +149,9 @@ def _show_data(data: pl.DataFrame, figure: Exhibit) -> str:
     known = data.select(column.name for column in data if column.null_count() < data.height)
     columns = [_show_column(column) for column in known.head(ROWS_SHOWN)]
     rows = list(zip(*(cells for _, cells in columns), strict=True))
-    table = render_varying([heading for heading, _ in columns], rows, title=f"Data of {figure.title}")
-    more = f"The first {ROWS_SHOWN} of {data.height:,} rows; the CSV has all." if data.height > ROWS_SHOWN else ""
+    header, title, is_cut = [heading for heading, _ in columns], f"Data of {figure.title}", data.height > ROWS_SHOWN
+    table = render_varying(header, rows, title=title, is_cut=is_cut)
+    more = f"The first {ROWS_SHOWN} of {data.height:,} rows; the CSV has all." if is_cut else ""
     return f"{table}\n{more}\n"
 
 

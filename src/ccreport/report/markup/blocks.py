@@ -95,8 +95,12 @@ def render_varying(
     numbers: Collection[int] = (),
     total: Sequence[Html] | None = None,
     is_text: bool = False,
+    is_cut: bool = False,
 ) -> str:
-    """Return `render_table` of the columns that differ from row to row, below a line that says what all rows share."""
+    """Return `render_table` of the columns that differ from row to row, below a line that says what all rows share.
+
+    That they are the first of more rows, where the table `is_cut`, the line says, too: the others may differ.
+    """
     places = range(len(header))
     shared = [
         place
@@ -117,7 +121,7 @@ def render_varying(
         total=None if total is None else [total[place] for place in kept],
         is_text=is_text,
     )
-    return fence_html(f'<p class="shared">All rows: {said}.</p>') + table
+    return fence_html(f'<p class="shared">{"The rows below" if is_cut else "All rows"}: {said}.</p>') + table
 
 
 def render_float(label: str, content: str, caption: str, name: str = "") -> str:
