@@ -150,6 +150,12 @@ def test_cells_have_old_and_new_values(old: Path, tmp_path: Path) -> None:
     assert exhibit.changes[0].where.endswith("runs_count")
     section = compare_releases(ReleaseFolder(one), ReleaseFolder(other))[2]
     assert section.causes == ("nothing that this release holds; perhaps other versions of libraries",)
+    declared = other / "evaluations/one/one.yaml"
+    facts = yaml.safe_load(declared.read_text())
+    facts["tables"]["jobs"] |= {"where": "loss_pct > 0", "title": "t" * 200}
+    declared.write_text(yaml.safe_dump(facts))
+    section = compare_releases(ReleaseFolder(one), ReleaseFolder(other))[2]
+    assert section.causes == ("declaration: tables.jobs.title, tables.jobs.where (TRUE -> loss_pct > 0)",)
 
 
 def test_what_only_one_side_has_is_a_line(old: Path, tmp_path: Path) -> None:

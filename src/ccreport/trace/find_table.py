@@ -142,7 +142,7 @@ def find_database(place: Path, name: str) -> Path:
             or _describe_column(name)
             or guess_near(name, known)
             or _name_evaluation(name, found)
-            or ", claim or figure of this name; `explain` alone lists all"
+            or ", claim or figure of this name; `explain` alone lists all, and --database names other results"
         )
         raise InputError(f"no published table `{name}`{hint}")
     current = [database for database in fitting if not is_outdated(database)] or fitting

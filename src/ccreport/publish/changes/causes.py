@@ -42,6 +42,8 @@ PARTS: Final = {
     "figure": "figures",
 }
 NAMED_FILES: Final = 3
+# Characters; a longer one, such as SQL, is read in the evaluations themselves.
+VALUES_AT_MOST: Final = 120
 # Keys of the configuration that reach the tables; others say where things are, what comes beside them, or how to build.
 CAUSES: Final = frozenset({"edge", "include_cpu_bound", "include_interrupted", "include_suspect", "packet_runs"})
 # Where the archive and the evaluation are says nothing about what they hold.
@@ -119,7 +121,12 @@ def _list_parts(exhibit: Exhibit, old: ReleaseFolder, new: ReleaseFolder) -> Ite
     part = PARTS[exhibit.kind]
     old_ones, new_ones = (side.get(part, {}) for side in (before, after))
     names = [exhibit.name] if exhibit.kind in ("cells", "figure") else sorted(old_ones.keys() | new_ones.keys())
-    yield from (f"{part}.{name}" for name in names if old_ones.get(name) != new_ones.get(name))
+    for name in names:
+        was, is_now = old_ones.get(name), new_ones.get(name)
+        if exhibit.kind in ("cells", "figure") and was and is_now:
+            yield from (f"{part}.{name}.{change}" for change in _list_keys(was, is_now))
+        elif was != is_now:
+            yield f"{part}.{name}"
     if exhibit.kind == "pairs":
         yield from (part for part in BOUNDS if before.get(part) != after.get(part))
         expected = f"evaluations/{exhibit.evaluation}/expected/"
@@ -127,3 +134,11 @@ def _list_parts(exhibit: Exhibit, old: ReleaseFolder, new: ReleaseFolder) -> Ite
             {path: sha256 for path, sha256 in side.files.items() if path.startswith(expected)} for side in (old, new)
         )
         yield from (f"expected/{Path(path).name}" for paths in list_kinds(*files).values() for path in paths)
+
+
+def _list_keys(was: Mapping[str, Any], is_now: Mapping[str, Any]) -> Iterator[str]:
+    """Yield the keys of a declaration that differ, in their order, with both values where these are short."""
+    for key in dict.fromkeys([*was, *is_now]):
+        if was.get(key) != is_now.get(key):
+            values = f"{was.get(key, ABSENT)} -> {is_now.get(key, ABSENT)}"
+            yield f"{key} ({values})" if len(values) <= VALUES_AT_MOST else key
