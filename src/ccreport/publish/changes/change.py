@@ -2,6 +2,7 @@
 
 import math
 import re
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final
 
@@ -45,6 +46,15 @@ def compare_values(where: str, before: Any, after: Any, column: str = "", larges
     was, is_now = shown if shown[0] != shown[1] else (show_value(before), show_value(after))
     rank = _rank(column, before, after, relative, largest)
     return None if was == is_now else Change(where, was, is_now, relative, rank)
+
+
+def compare_facts(
+    where: str, names: Iterable[str], before: Mapping[str, Any], after: Mapping[str, Any]
+) -> Iterator[Change]:
+    """Yield the differences of these facts of one thing; a side that lacks a fact has none of it."""
+    for name in names:
+        if change := compare_values(f"{where}, {name}", before.get(name), after.get(name)):
+            yield change
 
 
 def is_number(value: object) -> bool:

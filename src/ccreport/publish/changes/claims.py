@@ -1,9 +1,9 @@
-"""What differs of claims between two releases: verdicts in the words of pages, checks of one side alone, values."""
+"""Differences of claims between two releases: verdicts in the words of pages, checks of one side alone, values."""
 
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
-from ccreport.publish.changes.change import ABSENT, Change, compare_values, show_value
+from ccreport.publish.changes.change import ABSENT, Change, compare_facts, compare_values, show_value
 
 # What pages show, then what the table `claims` of an older release has alone.
 CLAIM_VERDICT: Final = ("claim_verdict_shown", "claim_verdict")
@@ -39,9 +39,7 @@ def _compare_checks(
         yield "checks", Change(where, _show_verdict(before), _show_verdict(after))
         return
     yield from _compare_verdicts(where, CHECK_VERDICT, before, after)
-    for column in VALUES:
-        if change := compare_values(f"{where}, {column}", before.get(column), after.get(column)):
-            yield "claims", change
+    yield from (("claims", change) for change in compare_facts(where, VALUES, before, after))
 
 
 def _compare_verdicts(
@@ -61,16 +59,8 @@ def list_words(before: Mapping[str, Any], after: Mapping[str, Any]) -> Iterator[
     """Yield what differs of the words of claims that both sides declare."""
     for claim in after:
         if claim in before:
-            yield from _compare_words(claim, CLAIM_WORDS, before[claim], after[claim])
+            yield from compare_facts(claim, CLAIM_WORDS, before[claim], after[claim])
             old_checks = {check["name"]: check for check in before[claim]["checks"]}
             for check in after[claim]["checks"]:
                 if old_check := old_checks.get(check["name"]):
-                    yield from _compare_words(f"{claim}, {check['name']}", CHECK_WORDS, old_check, check)
-
-
-def _compare_words(
-    where: str, keys: tuple[str, ...], before: Mapping[str, Any], after: Mapping[str, Any]
-) -> Iterator[Change]:
-    for key in keys:
-        if change := compare_values(f"{where}, {key}", before.get(key), after.get(key)):
-            yield change
+                    yield from compare_facts(f"{claim}, {check['name']}", CHECK_WORDS, old_check, check)

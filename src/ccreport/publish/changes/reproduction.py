@@ -1,9 +1,9 @@
-"""What differs of the comparison with the paper between two releases: verdicts on pairs and cells, published values."""
+"""Differences of the comparison with the paper between two releases: verdicts on pairs and cells, published values."""
 
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
-from ccreport.publish.changes.change import Change, compare_values
+from ccreport.publish.changes.change import Change, compare_facts
 
 KEY: Final = ("comparison", "table_name", "cell", "algorithm")
 # Both cells of a pair have these.
@@ -22,15 +22,7 @@ def list_pairs(before: Rows, after: Rows) -> Iterator[Change]:
     old_pairs, new_pairs = ({key[:-1]: row for key, row in side.items()} for side in (before, after))
     for pair in dict.fromkeys(key[:-1] for key in keys):
         where = ", ".join(pair[1:])
-        yield from _compare(where, PAIR_COLUMNS, old_pairs.get(pair, {}), new_pairs.get(pair, {}))
+        yield from compare_facts(where, PAIR_COLUMNS, old_pairs.get(pair, {}), new_pairs.get(pair, {}))
         for key in keys:
             if key[:-1] == pair:
-                yield from _compare(f"{where}, {key[-1]}", CELL_COLUMNS, before.get(key, {}), after.get(key, {}))
-
-
-def _compare(
-    where: str, columns: tuple[str, ...], before: Mapping[str, Any], after: Mapping[str, Any]
-) -> Iterator[Change]:
-    for column in columns:
-        if change := compare_values(f"{where}, {column}", before.get(column), after.get(column)):
-            yield change
+                yield from compare_facts(f"{where}, {key[-1]}", CELL_COLUMNS, before.get(key, {}), after.get(key, {}))
