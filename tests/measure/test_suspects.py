@@ -175,6 +175,15 @@ def test_runs_without_stamps_have_no_clock(tmp_path: Path) -> None:
     assert measure_sampling(path).select("run_id", "clock_step_s").rows() == [("r", None)]
 
 
+def test_a_lost_syn_is_no_step_of_the_clock(tmp_path: Path) -> None:
+    # The SYN is sent again after a second; no busy time is counted until data are sent.
+    lost = {"tcp_state": "SYN-SENT", "busy_ms": 0, "is_app_limited": True, "sent_bytes": 0}
+    connecting = [sample(t, **lost) for t in (0.0, 0.5, 1.0)]
+    sending = [sample(t, tcp_state="ESTAB", busy_ms=int(1000 * t) - 1200, sent_bytes=9) for t in (1.5, 2.0)]
+    path = save_table("samples", [*connecting, *sending], tmp_path / "samples.parquet")
+    assert measure_sampling(path).select("clock_step_s", "limited_ratio").rows() == [(0.0, 0.0)]
+
+
 def test_siblings_may_lie_in_any_batch(tmp_path: Path) -> None:
     (tmp_path / "batches.txt").write_text("a e\nb f\n")
     loads = {"a": [40.0, 41.0], "b": [39.0, 40.0, 90.0]}

@@ -8,7 +8,7 @@ import polars as pl
 CONNECTION: Final = ("run_id", "flow_id", "connection_number")
 NEEDED: Final = (
     *CONNECTION,
-    *("time_utc", "busy_ms", "rwnd_limited_ms", "sndbuf_limited_ms", "is_app_limited", "unacked_count"),
+    *("time_utc", "tcp_state", "busy_ms", "rwnd_limited_ms", "sndbuf_limited_ms", "is_app_limited", "unacked_count"),
     *("not_sent_bytes", "sent_bytes", "skmem_sndbuf_bytes", "snd_wnd_bytes"),
 )
 
@@ -16,9 +16,11 @@ NEEDED: Final = (
 def measure_sampling(samples: Path) -> pl.DataFrame:
     """Return per run of a `samples` table what its rules need.
 
-    clock_step_s, limited_ratio and socket_buffers_bytes as in `runs`.
+    clock_step_s, limited_ratio and socket_buffers_bytes as in `runs`. Samples before the connection is established tell
+    nothing: a SYN is outstanding then, which the kernel does not count as busy time, and nothing can be sent yet.
     """
-    read = pl.scan_parquet(samples, glob=False).select(NEEDED).collect()
+    is_connecting = pl.col("tcp_state").is_in(["SYN-SENT", "SYN-RECV"]).fill_null(value=False)
+    read = pl.scan_parquet(samples, glob=False).select(NEEDED).filter(~is_connecting).collect()
     return measure_sockets(read).join(measure_clock_steps(read), on="run_id", how="left")
 
 
