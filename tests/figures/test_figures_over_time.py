@@ -515,6 +515,16 @@ def test_each_kind_is_drawn_and_names_its_run(kind: str, database: Path, tmp_pat
         assert not re.search(r"None|null|nan|\.\.|unknown", text)
 
 
+@pytest.mark.parametrize("kind", KINDS)
+def test_all_layers_of_a_condition_with_one_run_have_the_same_colours(
+    kind: str, database: Path, tmp_path: Path
+) -> None:
+    chart = (plot(tmp_path, database, kind, where="iteration = 1") / "figure.vl.json").read_text(encoding="utf-8")
+    domains = re.findall(r'"color":\s*\{"field":\s*"cc"[^}]*"domain":\s*(\[[^]]*\])', chart)
+    assert set(domains) <= {'["cubic","bbr"]', '["bbr","cubic"]'}
+    assert not re.search(r'"domain":\s*\[\]', chart)
+
+
 @pytest.mark.parametrize(
     ("kind", "message"),
     [

@@ -21,8 +21,9 @@ RTTS: Final = {"mean": "rtt_ms", "min": "rtt_min_ms", "max": "rtt_max_ms"}
 
 @dataclass(frozen=True)
 class RttAxes:
-    """The time axis of both panels, and the value axis of each: title, ticks, and the size of its unit."""
+    """The time axis and the algorithms of both panels, and the value axis of each: its ticks and unit."""
 
+    ccs: Sequence[str]
     start_s: float
     end_s: float
     rtt_ticks: Sequence[float]
@@ -96,7 +97,13 @@ def _choose_axes(lines: pl.DataFrame, flights: pl.DataFrame) -> RttAxes:
     unit, unit_bytes = marks.choose_byte_unit(top_bytes)
     start_s, end_s = float(ends.min() or 0.0), float(ends.max() or 1.0)  # type: ignore[arg-type]
     return RttAxes(
-        min(start_s, 0.0), end_s, choose_ticks(top_ms), unit, unit_bytes, choose_ticks(top_bytes / unit_bytes)
+        [*lines["cc"], *flights["cc"]],
+        min(start_s, 0.0),
+        end_s,
+        choose_ticks(top_ms),
+        unit,
+        unit_bytes,
+        choose_ticks(top_bytes / unit_bytes),
     )
 
 
@@ -123,7 +130,7 @@ def _draw_band(lines: pl.DataFrame, axes: RttAxes) -> alt.Chart:
             x=_time(axes, is_lowest=False),
             y=_rtt_axis("rtt_max_ms", axes),
             y2="rtt_min_ms:Q",
-            color=alt.Color("cc:N", scale=_colour(data["cc"].to_list()), legend=None),
+            color=alt.Color("cc:N", scale=_colour(axes.ccs), legend=None),
             detail="line:N",
         )
     )
@@ -132,14 +139,13 @@ def _draw_band(lines: pl.DataFrame, axes: RttAxes) -> alt.Chart:
 
 def _draw_lines(frame: pl.DataFrame, column: str, y: alt.Y, axes: RttAxes, *, is_lowest: bool) -> alt.Chart:
     data = frame.select("line", "cc", pl.col("middle_s").round(3), column)
-    ccs = data["cc"].to_list()
     width = 2.0 if data["line"].n_unique() <= FLOWS_WITH_BANDS else 1.2
     marked = alt.Chart(data).mark_line(strokeWidth=width, opacity=0.85)
     chart: alt.Chart = marked.encode(
         x=_time(axes, is_lowest=is_lowest),
         y=y,
-        color=alt.Color("cc:N", scale=_colour(ccs), legend=None),
-        strokeDash=alt.StrokeDash("cc:N", scale=_colour(ccs, "dash"), legend=None),
+        color=alt.Color("cc:N", scale=_colour(axes.ccs), legend=None),
+        strokeDash=alt.StrokeDash("cc:N", scale=_colour(axes.ccs, "dash"), legend=None),
         detail="line:N",
     )
     return chart

@@ -70,6 +70,10 @@ class Plot:
         """Return the time axis, without numbers where a plot below it has them."""
         return keyed_panels.time_axis(TIME_TITLE if self.is_lowest else None, "time_s", self.end_s, ticks=10)
 
+    def style(self, attribute: str = "colour") -> alt.Scale:
+        """Return colours (or dashes, or markers) of all algorithms drawn: the one scale that layers of a plot share."""
+        return scale_of(self.panel.ccs, attribute)
+
     def value(self, column: str) -> alt.Y:
         """Return the value axis for a column."""
         options: dict[str, Any] = {"format": self.values.format} if self.values.format else {}
@@ -150,17 +154,16 @@ def draw_lines(
 
     A frame without flow_id has one line for each algorithm.
     """
-    ccs = theme.order_algorithms(frame["cc"].unique())
     line = pl.col("flow_id").rank("dense") if "flow_id" in frame.columns else pl.col("cc")
     data = frame.select(line.alias("line"), "cc", pl.col("time_s").round(3), column).sort("line", "time_s")
     encoding: dict[str, Any] = {
         "x": plot.time,
         "y": plot.value(column),
-        "color": alt.Color("cc:N", scale=scale_of(ccs), legend=None),
+        "color": alt.Color("cc:N", scale=plot.style(), legend=None),
         "detail": "line:N",
     }
     if is_dashed:
-        encoding["strokeDash"] = alt.StrokeDash("cc:N", scale=scale_of(ccs, "dash"), legend=None)
+        encoding["strokeDash"] = alt.StrokeDash("cc:N", scale=plot.style("dash"), legend=None)
     chart: alt.Chart = (
         alt.Chart(data).mark_line(strokeWidth=width, opacity=opacity, strokeJoin="round").encode(**encoding)
     )
@@ -183,7 +186,6 @@ def draw_total(frame: pl.DataFrame, column: str, plot: Plot, width: float = 2.4)
 
 def draw_band(frame: pl.DataFrame, plot: Plot) -> alt.Chart:
     """Return a faint band for each algorithm of a frame (cc, time_s, low and high); a flat one has an edge."""
-    ccs = theme.order_algorithms(frame["cc"].unique())
     data = frame.select(pl.col("cc").alias("line"), "cc", pl.col("time_s").round(3), "low", "high").sort(
         "line", "time_s"
     )
@@ -194,7 +196,7 @@ def draw_band(frame: pl.DataFrame, plot: Plot) -> alt.Chart:
             x=plot.time,
             y=plot.value("high"),
             y2="low:Q",
-            color=alt.Color("cc:N", scale=scale_of(ccs), legend=None),
+            color=alt.Color("cc:N", scale=plot.style(), legend=None),
             detail="line:N",
         )
     )

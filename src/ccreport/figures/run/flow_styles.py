@@ -9,7 +9,7 @@ import polars as pl
 
 from ccreport.figures.kit import theme
 from ccreport.figures.kit.keyed_panels import KeyEntry
-from ccreport.figures.run.chart import Plot, scale_of
+from ccreport.figures.run.chart import Plot
 from ccreport.figures.select.series import UNKNOWN_CC
 
 # Of more flows than these, lines are told apart by algorithm alone.
@@ -83,8 +83,7 @@ def draw_flows(frame: pl.DataFrame, column: str, plot: Plot, styles: Sequence[Fl
             ),
         }
     else:
-        ccs = theme.order_algorithms(frame["cc"].unique())
-        options = {"color": alt.Color("cc:N", scale=scale_of(ccs), legend=None), "detail": "line:N"}
+        options = {"color": alt.Color("cc:N", scale=plot.style(), legend=None), "detail": "line:N"}
     data = frame.with_columns(line=numbers.cast(pl.String)).select("line", "cc", pl.col("time_s").round(3), column)
     mark = alt.Chart(data.sort("line", "time_s")).mark_line(
         strokeWidth=WIDTH_PX if styles else 1.0, opacity=1.0 if styles else FAINT_OPACITY, strokeJoin="round"
