@@ -543,3 +543,20 @@ def test_what_is_most_likely_not_meant_is_said(job: dict[str, Any], warning: str
     warnings = list_warnings(plan(job), capacity_bps=100_000_000)
     assert len(warnings) == (warning is not None)
     assert all(text.startswith(warning or "") for text in warnings)
+
+
+def test_jobs_that_differ_in_kernel_settings_alone_say_so() -> None:
+    def list_settings(*jobs: dict[str, Any]) -> list[dict[str, str] | None]:
+        planned = plan(*({"name": f"job{number}"} | job for number, job in enumerate(jobs)))
+        return [job.metadata.get("settings") for job in planned.jobs]
+
+    small, large = ({"sysctls": {"net.ipv4.tcp_rmem": value, "net.core.rmem_max": 9}} for value in ("1 2 3", "4 5 6"))
+    assert list_settings(small, large) == [{"net.ipv4.tcp_rmem": "1 2 3"}, {"net.ipv4.tcp_rmem": "4 5 6"}]
+    assert list_settings({}, {"module_parameters": {"tcp_cubic.beta": 512}}, {"offloads": True}) == [
+        {"offloads": "off", "tcp_cubic.beta": "default"},
+        {"offloads": "off", "tcp_cubic.beta": "512"},
+        {"offloads": "on", "tcp_cubic.beta": "default"},
+    ]
+    # The number of flows tells these apart.
+    assert list_settings(small, large | {"flows_count": 2}) == [None, None]
+    assert list_settings(small) == [None]

@@ -229,6 +229,31 @@ def test_an_experiment_that_changed_is_listed_as_if_it_were_new(
     assert again == list_archive(archive, tmp_path / "afresh")
 
 
+def test_settings_of_a_job_are_parameters_of_its_runs(tmp_path: Path) -> None:
+    settings = {"net.ipv4.tcp_rmem": "1 2 3", "offloads": "on"}
+    jobs = {
+        "none": ({}, "h:1"),
+        "some": ({"settings": settings}, "h:1"),
+        "swept": ({"settings": settings, "param_name": "beta"}, "h:1:beta:512"),
+    }
+    files = {
+        f"2026-11-20:22:10/{job}/{name}": text
+        for job, (facts, suffix) in jobs.items()
+        for name, text in ((f"src-cmd:{suffix}", iperf3_json()), ("jobmeta.json", json.dumps(facts)))
+    }
+    manifests = list_archive(write_archive(tmp_path / "raw", files), tmp_path / "w")
+    found = {
+        manifest.job: (run.parameter_name, run.parameter_value)
+        for manifest in manifests.values()
+        for run in manifest.runs
+    }
+    assert found == {
+        "none": (None, None),
+        "some": ("net.ipv4.tcp_rmem, offloads", "1 2 3, on"),
+        "swept": ("beta, net.ipv4.tcp_rmem, offloads", "512, 1 2 3, on"),
+    }
+
+
 @pytest.mark.parametrize("ending", ["", ".gz", ".bz2", ".xz", ".zst"])
 def test_a_tarball_is_read_as_its_folder(tmp_path: Path, ending: str) -> None:
     archive = write_archive(tmp_path / "raw", {f"{JOB}/ss:h:1": SS, f"{JOB}/src-cmd:h:1": iperf3_json()})

@@ -1,24 +1,36 @@
-"""What the metadata of a job say that the names of its files cannot be read without: where it went, what it swept."""
+"""What the metadata of a job say that names of its files are read with: where it went, what it swept and had set."""
 
 import contextlib
 import json
 import os
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from ccreport.archive.harness_layout import HOST_META_ENDING
+from ccreport.archive.harness_layout import HOST_META_ENDING, Suffix
 from ccreport.archive.raw_file import RawFileError, read_whole
+from ccreport.core.text import display_name
 
 
 @dataclass
 class JobNames:
-    """What the metadata of one job says that its file names cannot be read without."""
+    """What the metadata of one job say that its file names are read with; `settings` hold for all runs of the job."""
 
     destinations: set[str] = field(default_factory=set)
     parameter: str | None = None
     has_limits: bool = False
+    settings: dict[str, str] = field(default_factory=dict)
+
+    def complete(self, suffix: Suffix) -> Suffix:
+        """Return what a name says together with the job's settings, which are parameters as a swept one is."""
+        if not self.settings:
+            return suffix
+        named = {suffix.parameter_name: suffix.parameter_value} if suffix.parameter_name else {}
+        told = named | self.settings
+        return replace(
+            suffix, parameter_name=", ".join(told), parameter_value=", ".join(value or "" for value in told.values())
+        )
 
 
 def read_job(entries: Iterable[os.DirEntry[str]]) -> JobNames:
@@ -40,6 +52,8 @@ def read_job(entries: Iterable[os.DirEntry[str]]) -> JobNames:
                 job.destinations.update(name for name in names if isinstance(name, str) and name)
         if isinstance(facts.get("param_name"), str):
             job.parameter = facts["param_name"]
+        if isinstance(facts.get("settings"), dict):
+            job.settings = {display_name(name): display_name(str(value)) for name, value in facts["settings"].items()}
         job.has_limits = job.has_limits or bool(facts.get("limit_sweep") or facts.get("limit_val_list"))
     return job
 

@@ -68,10 +68,9 @@ class HarnessNames:
     def __init__(self, folder: Folder, entries: Iterable[os.DirEntry[str]]) -> None:
         self._folder = folder
         job = read_job(entries)
+        read = partial(parse_suffix, destinations=job.destinations, parameter=job.parameter, has_limits=job.has_limits)
         # Several files of a run have the same.
-        self._read_suffix = cache(
-            partial(parse_suffix, destinations=job.destinations, parameter=job.parameter, has_limits=job.has_limits)
-        )
+        self._read_suffix = cache(lambda text: job.complete(read(text)))
 
     def read(self, name: str) -> FileName:
         """Return what the name of a file says."""

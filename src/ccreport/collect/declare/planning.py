@@ -11,7 +11,7 @@ from ccreport.collect.declare.campaign import Campaign, CampaignError, Session, 
 from ccreport.collect.declare.checks import check_job
 from ccreport.collect.declare.clients import expect_s, list_clients, list_senders, to_bps
 from ccreport.collect.declare.conditions import Condition, list_conditions, make_loss, make_suffix, number_destinations
-from ccreport.collect.declare.job_metadata import describe_hosts, describe_job
+from ccreport.collect.declare.job_metadata import describe_hosts, describe_job, name_settings
 from ccreport.collect.plan import Bottleneck, Commands, Instruments, Job, Plan, Run, Stage, Testbed
 
 MEBIBYTE_BYTES: Final = 1 << 20
@@ -36,6 +36,9 @@ def plan_campaign(declared: Campaign, name: str) -> Plan:
             metadata = describe_job(job, conditions, made, (name, session.label, session.hostname))
             jobs.append(Job(session.label, job["name"], metadata, describe_hosts(metadata, conditions)))
             runs += made
+    declarations = [job for session in declared.sessions for job in session.jobs]
+    for planned, settings in zip(jobs, name_settings(declarations, [job.metadata for job in jobs]), strict=True):
+        planned.metadata.update({"settings": settings} if settings else {})
     labels = tuple(session.label for session in declared.sessions)
     return Plan(name, declared.title, _plan_testbed(declared.testbed), labels, tuple(jobs), tuple(runs))
 
