@@ -91,6 +91,17 @@ def test_an_inner_level_replaces_what_excludes_it() -> None:
     assert (job["instruments"]["ss_interval_s"], job["instruments"]["ss_flags"]) == (2, "-ti")
 
 
+def test_what_every_case_has_of_its_own_is_not_given_beside_them() -> None:
+    cases = [{"name": name, "congestion_control": name} for name in ("cubic", "bbr")]
+    job = {"name": "{cc}", "for_each": {"cc": cases}, "congestion_control": "reno"}
+    with pytest.raises(CampaignError, match="every case of for_each has a `congestion_control` of its own; leave this"):
+        read_campaign(declare(job))
+    # One that only some cases have is what the others get.
+    job["for_each"] = {"cc": [cases[0], {"name": "reno", "rtt_ms": 5}]}
+    found = [job["congestion_control"] for job in read_campaign(declare(job)).sessions[0].jobs]
+    assert found == ["cubic", "reno"]
+
+
 def test_a_session_stands_between_campaign_and_job() -> None:
     outer = {"duration_s": 5, "rtt_ms": 10, "sender_mbps": 1}
     job = read_job({"rtt_ms": 30}, defaults=outer)

@@ -198,6 +198,20 @@ def test_a_file_is_not_an_archive(tmp_path: Path, capsys: pytest.CaptureFixture[
         assert capsys.readouterr().err.endswith("is a file, or below one; --archive names a folder\n")
 
 
+def test_a_folder_of_other_things_is_told(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    given = ["collect", "--campaign", "quick", "--archive", str(tmp_path), "--dry-run"]
+    (tmp_path / "thesis.txt").touch()
+    main(given)
+    assert f"warning: {tmp_path} holds thesis.txt, which the report of this archive would read, too" in (
+        capsys.readouterr().err
+    )
+    (tmp_path / "a.tar.zst").touch()
+    assert main(given) == 1
+    assert capsys.readouterr().err == (
+        f"ccreport: {tmp_path} holds packed archives, such as a.tar.zst; --archive names a folder of its own\n"
+    )
+
+
 def test_the_end_of_a_sweep_says_what_is_there(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -449,7 +449,10 @@ def test_a_dry_run_refuses_a_kernel_that_is_not_there(tmp_path: Path, capsys: py
     given = ["--campaign", f"{ROOT}/campaigns/quick.yaml", "--archive", str(tmp_path / "a"), "--kernel", str(kernel)]
     assert main(["collect", *given, "--dry-run"]) == 1
     printed = capsys.readouterr()
-    assert printed.err == f"ccreport: {kernel} cannot be run as a user-mode kernel: No such file or directory\n"
+    assert printed.err == (
+        f"ccreport: {kernel} cannot be run as a user-mode kernel: No such file or directory; leave it out "
+        "for one that `make kernel` or Debian's package user-mode-linux gives\n"
+    )
     assert not printed.out
 
 

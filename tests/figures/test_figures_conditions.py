@@ -1,3 +1,4 @@
+import itertools
 import json
 import math
 import re
@@ -265,6 +266,18 @@ def test_the_alternative_says_ends_and_largest_difference(tmp_path: Path) -> Non
     assert folded.startswith("Mean goodput against RTT, summed over the flows of an algorithm. ")
 
 
+def test_queues_have_panels_of_their_own_and_equal_means_are_no_pair(tmp_path: Path) -> None:
+    points = itertools.product((10.0, 40.0), ("fifo", "fq_codel"))
+    runs = [
+        make_run(number, {"cubic": 10.0, "bbr": 10.2}, rtt_ms=rtt_ms, queue_discipline=queue)
+        for number, (rtt_ms, queue) in enumerate(points)
+    ]
+    output = plot(tmp_path, gather(*runs), kind="rate_by_rtt")
+    assert set(pl.read_csv(output / "figure.csv")["queue_discipline"]) == {"fifo", "fq_codel"}
+    assert "Fq_codel, from RTT 10 ms to RTT 40 ms: CUBIC" in read(output, "alt.txt")
+    assert "The algorithms’ means are less than 5 % apart everywhere." in read(output, "caption.txt")
+
+
 def test_loss_has_a_line_per_rtt_and_a_panel_per_algorithm(tmp_path: Path) -> None:
     tables = gather(
         sweep("loss_pct", (0.0, 0.001, 1.0), rtt_ms=10.0),
@@ -374,7 +387,7 @@ def test_runs_of_different_values_of_a_parameter_are_kept_apart_or_said_to_be_po
     few, said = write("few", ["0.5", "2", None])
     assert few.select("parameter_name", "parameter_value", "loss_pct").unique().height == 6
     assert "pools" not in said
-    assert "bdp, value 2" in said
+    assert "bdp 2" in said
     many, said = write("many", [str(number) for number in range(1, 15)])
     assert many.height == 2
     assert "Each mean pools the values of bdp" in said

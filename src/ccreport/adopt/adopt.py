@@ -32,7 +32,7 @@ from ccreport.archive.read_layout import load_layout
 from ccreport.core.declarations import SCHEMAS
 from ccreport.core.errors import InputError
 from ccreport.core.schema_problems import guess_path
-from ccreport.core.text import count_things, display_name
+from ccreport.core.text import count_things, display_name, write_report_command
 from ccreport.inventory.kinds import ITEMS
 
 HEAD = """\
@@ -112,7 +112,7 @@ def adopt(folder: Path, /, *, check: bool, layout: Path = Path(NAME)) -> int:
 
 
 def _say_next(folder: Path) -> None:
-    print(f"\nFor the report: make report ARCHIVE={shlex.quote(str(folder))}")
+    print(f"\nFor the report: {write_report_command(folder, SCHEMAS.parent)}")
 
 
 def _propose(contents: Mapping[str, Content]) -> Proposal:

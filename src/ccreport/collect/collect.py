@@ -1,6 +1,5 @@
 """The command `collect`: a declared sweep carried out, or what is still missing of it, into a raw archive."""
 
-import shlex
 import signal
 import sys
 import time
@@ -16,12 +15,22 @@ from ccreport.collect.engines import Engine, Place, choose_place, list_algorithm
 from ccreport.collect.kernel.find_kernel import find_user_kernel
 from ccreport.collect.kernel.known_settings import name_unknown_settings
 from ccreport.collect.plan import Plan
-from ccreport.collect.sessions import CALIBRATION, SESSION, find_sessions, lock_archive, read_json, write_json
+from ccreport.collect.sessions import (
+    CALIBRATION,
+    SESSION,
+    find_sessions,
+    list_foreign,
+    lock_archive,
+    read_json,
+    write_json,
+)
 from ccreport.collect.sweep import Collection
 from ccreport.collect.testbed.guest import name_missing_algorithms
 from ccreport.core.declarations import SCHEMAS
 from ccreport.core.errors import InputError
 from ccreport.core.schema_problems import guess
+from ccreport.core.text import write_report_command
+from ccreport.storage.places import PACKED_ENDINGS
 
 # Stands for the campaign's name in the path of an archive.
 NAME: Final = "{campaign}"
@@ -57,6 +66,13 @@ def collect(
     folder = Path(str(archive).replace(NAME, plan.campaign))
     if any(place.is_file() for place in (folder, *folder.parents)):
         raise InputError(f"{folder} is a file, or below one; --archive names a folder")
+    if foreign := list_foreign(folder):
+        if any(name.endswith(PACKED_ENDINGS) for name in foreign):
+            raise InputError(
+                f"{folder} holds packed archives, such as {foreign[0]}; --archive names a folder of its own"
+            )
+        others = f"{foreign[0]} and {len(foreign) - 1} more" if len(foreign) > 1 else foreign[0]
+        print(f"warning: {folder} holds {others}, which the report of this archive would read, too", file=sys.stderr)
     collection = Collection(plan, folder, campaign, find_sessions(folder, plan.campaign))
     # What is complete needs no engine.
     if collection.list_missing():
@@ -98,8 +114,7 @@ def describe_end(collection: Collection, missing_count: int) -> str:
     count, left = len(collection.plan.runs), len(collection.list_missing())
     runs = f"{count - left} of {count} runs" if left else "1 run" if count == 1 else f"{count} runs"
     begin = "" if missing_count else "nothing was missing: "
-    archive = collection.archive
-    return f"{begin}{runs} in {archive}; make report ARCHIVE={shlex.quote(str(archive))}"
+    return f"{begin}{runs} in {collection.archive}; {write_report_command(collection.archive, SCHEMAS.parent)}"
 
 
 def _carry_out(collection: Collection) -> Engine | None:

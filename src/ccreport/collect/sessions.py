@@ -79,6 +79,12 @@ def find_sessions(archive: Path, campaign: str) -> dict[str, Path]:
     return found
 
 
+def list_foreign(archive: Path) -> list[str]:
+    """Return the names in a folder that no campaign has left there; a report of the folder would read them as well."""
+    found = sorted(archive.iterdir()) if archive.is_dir() else []
+    return [path.name for path in found if not path.name.startswith(".") and not (path / SESSION).is_file()]
+
+
 def make_session(archive: Path, described: dict[str, Any], declaration: Path, now: datetime) -> Path:
     """Make the folder of a new session, named by the first free minute, with `session.json` and `campaign.yaml`."""
     minute = now.astimezone(UTC)

@@ -69,7 +69,10 @@ def _apply(declared: dict[str, Any], side: Side, blocks_count: int, campaign: Pa
     declared["testbed"] |= {"kernel": side.kernel} if side.kernel else {}
     names_candidate = CANDIDATE in set(_list_algorithms(declared))
     if names_candidate != (side.algorithm is not None):
-        problem = f"no job of {campaign} runs `{CANDIDATE}`, which {side.algorithm} could stand for"
+        problem = (
+            f"no job of {campaign} runs `{CANDIDATE}`, which {side.algorithm} could stand for; write "
+            f"`congestion_control: {CANDIDATE}` in those that both sides are to run"
+        )
         raise InputError(f"{campaign} runs `{CANDIDATE}`: say which algorithm it is" if names_candidate else problem)
     for job in (job for session in declared["sessions"] for job in session["jobs"]):
         for key, settings in (("sysctls", side.sysctls), ("module_parameters", side.module_parameters)):

@@ -16,6 +16,7 @@ from ccreport.collect.declare.campaign import load_campaign
 from ccreport.collect.declare.planning import plan_campaign
 from ccreport.collect.engines import Place, choose_place
 from ccreport.collect.kernel.find_kernel import UserKernel
+from ccreport.collect.kernel.known_settings import name_unknown_settings
 from ccreport.collect.plan import Plan
 from ccreport.collect.sessions import CALIBRATION, find_sessions, lock_archive
 from ccreport.collect.sweep import Collection
@@ -40,14 +41,12 @@ class Measured:
 def measure_sides(campaigns: dict[str, Path], blocks_count: int, archive: Path) -> Measured:
     """Make the missing runs of both sides in blocks a b b a; raise InputError where the machine does not allow it."""
     plans = {key: plan_campaign(load_campaign(path), path.stem) for key, path in campaigns.items()}
-    places: dict[str, Place] = {}
+    places = {key: _find_place(plan, key) for key, plan in plans.items()}
     failures: dict[str, str] = {}
     with lock_archive(archive) as partial:
         for block, key in list_steps(blocks_count):
             collection = _prepare(plans[key], block, archive, campaigns[key])
             collection.check_fingerprints()
-            if key not in places:
-                places[key] = choose_place(plans[key])
             if collection.list_missing():
                 print(f"block {block} of {blocks_count}, side {key}", file=sys.stderr, flush=True)
                 collection.calibrations = _find_calibrations(plans[key], archive, places[key])
@@ -59,6 +58,14 @@ def measure_sides(campaigns: dict[str, Path], blocks_count: int, archive: Path) 
     return Measured(
         clocks.pop(), {key: place.kernel for key, place in places.items()}, _find_pair_s(plans, archive), failures
     )
+
+
+def _find_place(plan: Plan, side: str) -> Place:
+    """Return where a side is measured; raise InputError before anything is, where its kernel lacks a setting."""
+    place = choose_place(plan)
+    if place.kernel and (problem := name_unknown_settings(place.kernel, plan.runs)):
+        raise InputError(f"side {side}: {problem}")
+    return place
 
 
 def _prepare(plan: Plan, block: int, archive: Path, declaration: Path) -> Collection:

@@ -2,7 +2,9 @@
 
 import os
 import re
+import shlex
 from collections.abc import Iterable, Mapping
+from pathlib import Path
 from typing import Final
 
 HALF_LETTER: Final = re.compile("[\ud800-\udc7f\udd00-\udfff]")
@@ -42,6 +44,13 @@ def make_label(kind: str, name: str) -> str:
     Quarto reserves the prefixes; underscores in labels break PDF output.
     """
     return f"{kind}-{LABEL_GAP.sub('-', name.lower()).strip('-')}"
+
+
+def write_report_command(archive: Path, checkout: Path) -> str:
+    """Return the command that reports on an archive, as it can be typed here: in the checkout, or in another folder."""
+    if Path.cwd() == checkout:
+        return f"make report ARCHIVE={shlex.quote(str(archive))}"
+    return f"make -C {shlex.quote(str(checkout))} report ARCHIVE={shlex.quote(str(archive.absolute()))}"
 
 
 def name_author(author: Mapping[str, str]) -> str:

@@ -137,7 +137,11 @@ def _write_out_job(
     for level in (*outer, own):
         _check_alternatives(level, place)
     settings = schema["properties"].keys() - {"name", "for_each"}
-    for words, case, places in _list_cases(declared.get("for_each", {}), settings, place):
+    cases = list(_list_cases(declared.get("for_each", {}), settings, place))
+    for key in sorted(own.keys() - set(NESTED)):
+        if all(key in case for _, case, _ in cases):
+            raise CampaignError(f"{place}: every case of for_each has a `{key}` of its own; leave this one out", (key,))
+    for words, case, places in cases:
         job: Settings = {}
         for level in (*outer, own, case):
             job = _overlay(job, level)

@@ -112,5 +112,6 @@ def _ask(path: Path, option: str) -> str:
         done = subprocess.run([path, option], capture_output=True, text=True, timeout=ASK_LIMIT_S, check=False)
     except (OSError, subprocess.TimeoutExpired, UnicodeDecodeError) as error:
         reason = error.strerror if isinstance(error, OSError) else error
-        raise InputError(f"{path} cannot be run as a user-mode kernel: {reason}") from error
+        hint = "leave it out for one that `make kernel` or Debian's package user-mode-linux gives"
+        raise InputError(f"{path} cannot be run as a user-mode kernel: {reason}; {hint}") from error
     return done.stdout

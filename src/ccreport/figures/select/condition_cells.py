@@ -20,7 +20,7 @@ BURSTS: Final = "CASE WHEN loss_pattern = 'bursts' THEN loss_pattern END AS loss
 ALGORITHM_RUN_COLUMNS: Final = f"""
     run_id, condition_id, cc, sharing, beside, flows_count, sender_host, host, rtt_ms,
     loss_pct, {BURSTS},
-    buffer_bytes, bottleneck_bps, parameter_name, parameter_value, throughput_bps, goodput_bps,
+    buffer_bytes, bottleneck_bps, queue_discipline, parameter_name, parameter_value, throughput_bps, goodput_bps,
     retransmit_ratio, nic_bps, pacing_bps, cc_flows_count
 """
 # What can differ between the runs of a figure, in the order in which its panels name it.
@@ -31,6 +31,7 @@ SETTINGS: Final = (
     "sender_host",
     "bottleneck_bps",
     "buffer_bytes",
+    "queue_discipline",
     "loss_pct",
     "loss_pattern",
     "rtt_ms",

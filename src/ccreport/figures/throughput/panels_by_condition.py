@@ -33,6 +33,8 @@ def split_by_condition(declaration: FigureDeclaration, database: Database) -> tu
     varying = list_varying(conditions, declaration.panels_by)
     if not varying:
         return declaration, ""
+    if "parameter_value" in varying and "parameter_name" in declaration.panels_by:
+        varying = list(dict.fromkeys(["parameter_name", *varying]))
     found = conditions.select(varying).rows()
     panels = [_declare(varying, values) for values in found[:PANELS_AT_MOST]]
     others = len(found) - len(panels)

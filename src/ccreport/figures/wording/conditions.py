@@ -22,6 +22,10 @@ from ccreport.summarise.grids import settings
 NAMED_AT_MOST: Final = 3
 # What runs of a mean can differ in and is not said by panels, lines or the axis.
 POOLED: Final = ("host", "nic_bps", "pacing_bps", "parameter_name", "parameter_value")
+# What an interface has unless told otherwise, which captions leave out.
+PLAIN_QUEUE: Final = "fifo"
+# Of means that are less apart no pair is named.
+NEARLY_EQUAL: Final = 1.05
 INTERVAL: Final = "95 % interval (Student’s t, from the spread of runs within conditions)"
 
 
@@ -34,10 +38,13 @@ def describe_value(column: str, value: Any) -> str:
 
 
 def describe_panel(columns: Sequence[str], values: Sequence[Any]) -> str:
-    """Return what tells a panel from the others: algorithm first, then its settings."""
+    """Return what tells a panel from the others: algorithm first, then its settings; a parameter with its value."""
+    facts = dict(zip(columns, values, strict=True))
+    if None not in (facts.get("parameter_name"), facts.get("parameter_value")):
+        facts["parameter_name"] = f"{facts['parameter_name']} {facts.pop('parameter_value')}"
     texts = [
         theme.style_of(value).name if column == "cc" else describe_value(column, value)
-        for column, value in zip(columns, values, strict=True)
+        for column, value in facts.items()
     ]
     return ", ".join(filter(None, texts))
 
@@ -49,6 +56,7 @@ def describe_conditions(runs: pl.DataFrame) -> str:
         describe_value(column, runs[column][0])
         for column in SETTINGS
         if column not in ("sender_host", "parameter_name")
+        and runs[column][0] != PLAIN_QUEUE
         and runs[column].n_unique() == 1
         and runs[column][0] is not None
     ]
@@ -161,4 +169,6 @@ def _describe_largest_gap(facts: ConditionFacts) -> list[str]:
     fast, slow = (theme.style_of(most[name]).name for name in ("fast", "slow"))
     times = format_significant(most["times"], 3)
     where = describe_panel(keys, [most[key] for key in keys])
+    if most["times"] < NEARLY_EQUAL:
+        return ["The algorithms’ means are less than 5 % apart everywhere"]
     return [f"Farthest apart at {where}: {fast} had {times} times the {facts.rate} of {slow}"]
