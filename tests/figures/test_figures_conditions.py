@@ -30,6 +30,7 @@ KINDS = (
     "rate_by_parameter",
     "rate_by_version",
     "flow_spread",
+    "fairness_by_buffer",
     "topology",
 )
 HOSTILE = '"><script>x</script>\n{{< y >}}'
@@ -276,6 +277,23 @@ def test_queues_have_panels_of_their_own_and_equal_means_are_no_pair(tmp_path: P
     assert set(pl.read_csv(output / "figure.csv")["queue_discipline"]) == {"fifo", "fq_codel"}
     assert "Fq_codel, from RTT 10 ms to RTT 40 ms: CUBIC" in read(output, "alt.txt")
     assert "The algorithms’ means are less than 5 % apart everywhere." in read(output, "caption.txt")
+
+
+def test_fairness_by_buffer_has_the_index_and_the_rates_of_each_size(tmp_path: Path) -> None:
+    runs = [
+        make_run(
+            size,
+            {"cubic": 10.0, "bbr": 10.0 * size},
+            buffer_bytes=size * 10**6,
+            queue_discipline="fq_codel",
+            jain_ratio=1 / size,
+        )
+        for size in (1, 2)
+    ]
+    output = plot(tmp_path, gather(*runs), kind="fairness_by_buffer")
+    assert "fq_codel" in read(output, "caption.txt")
+    data = pl.read_csv(output / "figure.csv")
+    assert data.filter(cc="bbr").sort("buffer_bytes")["rate_mean_bps"].to_list() == [10e6, 20e6]
 
 
 def test_loss_has_a_line_per_rtt_and_a_panel_per_algorithm(tmp_path: Path) -> None:

@@ -35,7 +35,7 @@ from ccreport.summarise.grids.settings import RATE_UNITS, choose_rate_unit
 
 RUN_COLUMNS: Final = f"""
     run_id, condition_id, mode, sharing, sender_host, host, flows_count, rtt_ms, loss_pct, buffer_bytes, bottleneck_bps,
-    parameter_name, parameter_value, jain_ratio, coalesce(cc_list, 'unknown') AS cc_list, {BURSTS}
+    queue_discipline, parameter_name, parameter_value, jain_ratio, coalesce(cc_list, 'unknown') AS cc_list, {BURSTS}
 """
 PANELS_AT_MOST: Final = 4
 LOW_HEIGHT_PX: Final = 230
