@@ -7,6 +7,7 @@ import os
 import shutil
 import subprocess
 from collections.abc import Iterator
+from itertools import combinations
 from pathlib import Path
 from typing import Any
 from urllib.parse import unquote, urlsplit
@@ -474,6 +475,34 @@ def test_no_page_scrolls_sideways_on_a_phone_or_a_tablet(site: Path, pages: list
             if width > viewport["width"]:
                 wide[name] = width
     assert wide == {}
+
+
+def test_claims_beside_a_figure_are_one_below_the_other_and_wide_enough_to_read(
+    built_site: Path, pages: list[str], page: Page
+):
+    # Of each figure's section the boxes of its claims, and its chart.
+    measure = """sections => sections.map(section =>
+        ["figure.fig", ".paper-says"].map(name => [...section.querySelectorAll(name)].map(element => {
+            const box = element.getBoundingClientRect();
+            return [box.left, box.top, box.right, box.bottom];
+        })))"""
+    most = 0
+    for name in pages:
+        if not Path(name).stem.startswith("figures"):
+            continue
+        page.goto((built_site / name).as_uri())
+        for width in (1200, 1400, 1920):
+            page.set_viewport_size({"width": width, "height": 900})
+            for chart, claims in page.locator("section:has(.paper-says)").evaluate_all(measure):
+                most = max(most, len(claims))
+                overlaps = [pair for pair in combinations([*chart, *claims], 2) if _intersect(*pair)]
+                assert overlaps == [], (name, width)
+                assert min(right - left for left, _, right, _ in claims) >= 250, (name, width)
+    assert most >= 2
+
+
+def _intersect(one: list[float], other: list[float]) -> bool:
+    return all(max(one[side], other[side]) < min(one[side + 2], other[side + 2]) for side in (0, 1))
 
 
 def test_an_open_menu_is_on_the_screen_of_a_tablet(site: Path, page: Page):

@@ -363,6 +363,16 @@ def test_a_figure_that_does_not_show_what_the_paper_found_names_both_numbers() -
     assert "share&#58; 0&#46;250&#44; 0&#46;5 in the paper." in known
 
 
+def test_all_claims_about_a_figure_are_in_one_box_beside_it() -> None:
+    rows = [row | {"claim_number": n} for n, name in enumerate("ab", 1) for row in make_claim(name, "holds")]
+    judged = conform(pl.DataFrame(rows, infer_schema_length=None), "claims")
+    facts = {"text": "BBR is ahead.", "source": "Section V", "shown_in": ["figure_2"], "checks": [{}]}
+    beside = describe_beside("figure_2", judged, {"a": facts, "b": facts})
+    assert beside.startswith(":::: claims-beside\n")
+    assert beside.count("\n::::\n") == 1
+    assert beside.count("::: {.paper-says .says-holds}") == 2
+
+
 def test_a_figure_of_an_open_claim_has_its_numbers_and_how_many_runs_would_tell() -> None:
     facts = {"check": "growth", "value": 0.114, "low": 0.06, "high": 0.17, "at_least": 0.1, "needed_runs_count": 53}
     beside = describe_failed(verdict="not enough data", runs_count=6, minimum_runs_count=3, **facts)

@@ -16,7 +16,8 @@ from ccreport.summarise.grids.plain_numbers import show_given, show_plain
 def describe_beside(figure: str, judged: pl.DataFrame, declared: Mapping[str, Any]) -> str:
     """Return what the publication says of a figure, each claim with its verdict here; empty where it says nothing.
 
-    `declared` are the evaluation's claims. Each leads to its checks.
+    `declared` are the evaluation's claims. Each leads to its checks. All are in one box, which the pages put beside the
+    figure.
     """
     parts = []
     for claim, facts in declared.items():
@@ -32,7 +33,7 @@ def describe_beside(figure: str, judged: pl.DataFrame, declared: Mapping[str, An
         undecided = [row for row in rows if row["verdict"] == UNKNOWN and row["value"] is not None]
         told = "\n\n".join([said, *_contradict(failed), *_leave_open(undecided)])
         parts.append(f"::: {{.paper-says .says-{KINDS[verdict]}}}\n\n{told}\n\n:::\n")
-    return "\n".join(parts)
+    return "\n".join([":::: claims-beside\n", *parts, "::::\n"]) if parts else ""
 
 
 def _contradict(failed: list[tuple[dict[str, Any], dict[str, Any]]]) -> Iterable[str]:
