@@ -316,6 +316,18 @@ def test_on_a_phone_the_paper_s_numbers_and_ours_are_in_sight_together(built_sit
         assert not table.locator("thead .less").first.is_visible()
 
 
+def test_on_a_phone_the_first_screen_has_an_answer_and_what_it_is_measured_on_follows(built_site: Path, page: Page):
+    page.set_viewport_size(PHONE)
+    page.goto((built_site / "index.html").as_uri())
+    top = "element => element.getBoundingClientRect().top"
+    first = page.locator(".answer li").first.bounding_box()
+    assert first["y"] + first["height"] <= PHONE["height"]
+    about, picture = (page.locator(name).first.evaluate(top) for name in (".callout", ".forest"))
+    assert page.locator(".answer").first.evaluate(top) < about < picture
+    page.locator('.jumps a[href="#results"]').click()
+    assert page.locator(".answer").first.evaluate(top) < 100
+
+
 def test_search_from_the_header_finds_a_section_and_leads_to_it(address: str, page: Page):
     page.goto(f"{address}/index.html")
     field = page.get_by_role("searchbox", name="Search this report")
