@@ -45,6 +45,11 @@ LOADED_BYTES = "performance.getEntries().reduce((sum, entry) => sum + (entry.enc
 # The pages of a section that are of its own.
 OF_SECTIONS = ("index", "tables", "figures", "claims")
 DECODE_IMAGES = "Promise.all([...document.images].map(image => { image.loading = 'eager'; return image.decode() }))"
+# Of each element its left, top, right and bottom edge.
+BOXES = """elements => elements.map(element => {
+    const box = element.getBoundingClientRect();
+    return [box.left, box.top, box.right, box.bottom];
+})"""
 LINKS = "[...document.links].map(link => link.href)"
 LABELS = "[...document.querySelectorAll('[id]')].map(element => element.id)"
 
@@ -316,6 +321,47 @@ def test_on_a_phone_the_paper_s_numbers_and_ours_are_in_sight_together(built_sit
         assert not table.locator("thead .less").first.is_visible()
 
 
+@pytest.mark.parametrize("name", ["tables", "reproduction"])
+def test_tables_of_the_publication_need_no_scrolling_on_a_phone_held_either_way(
+    built_site: Path, page: Page, name: str
+):
+    page.goto((built_site / f"{name}.html").as_uri())
+    boxes = page.locator(".stacked")
+    assert boxes.count() >= 3
+    for width, height in ((390, 844), (768, 1024), (844, 390)):
+        page.set_viewport_size({"width": width, "height": height})
+        assert boxes.evaluate_all("boxes => boxes.filter(box => box.scrollWidth > box.clientWidth).length") == 0, width
+        # No number covers another, and each is on the page's screen.
+        for row in boxes.last.locator("tbody tr:has(td)").all():
+            cells = row.locator("td").evaluate_all(BOXES)
+            shown = [cell for cell in cells if cell[2] > cell[0]]
+            assert max(right for _, _, right, _ in shown) <= width
+            assert [pair for pair in combinations(shown, 2) if _intersect(*pair)] == [], width
+
+
+def test_on_a_phone_a_mean_has_its_interval_and_cv_below_it(built_site: Path, page: Page):
+    page.set_viewport_size(PHONE)
+    page.goto((built_site / "tables.html").as_uri())
+    numbers = page.locator("#tbl-table-2-testbed tbody tr:has(td)").first.locator(".gt_right").evaluate_all(BOXES)
+    assert len(numbers) == 12
+    for mean, interval, cv in zip(numbers[::3], numbers[1::3], numbers[2::3], strict=True):
+        assert mean[0] == interval[0] == cv[0]
+        assert mean[3] <= interval[1] + 1
+        assert interval[3] <= cv[1] + 1
+    assert "Turn" not in page.locator("#tbl-table-2-testbed figcaption").evaluate(
+        "caption => getComputedStyle(caption, '::after').content"
+    )
+
+
+def test_the_name_of_a_group_stays_in_sight_where_a_table_scrolls_sideways(built_site: Path, page: Page):
+    page.set_viewport_size(PHONE)
+    page.goto((built_site / "tables.html").as_uri())
+    box = page.locator(".table-scroll:has(.gt_group_heading):not(.stacked)").first
+    box.evaluate("box => box.scrollTo(400, 0)")
+    label = box.locator(".gt_group_heading > span").first
+    assert label.evaluate("label => label.getBoundingClientRect().left") >= 0
+
+
 def test_on_a_phone_the_first_screen_has_an_answer_and_what_it_is_measured_on_follows(built_site: Path, page: Page):
     page.set_viewport_size(PHONE)
     page.goto((built_site / "index.html").as_uri())
@@ -492,12 +538,6 @@ def test_no_page_scrolls_sideways_on_a_phone_or_a_tablet(site: Path, pages: list
 def test_claims_beside_a_figure_are_one_below_the_other_and_wide_enough_to_read(
     built_site: Path, pages: list[str], page: Page
 ):
-    # Of each figure's section the boxes of its claims, and its chart.
-    measure = """sections => sections.map(section =>
-        ["figure.fig", ".paper-says"].map(name => [...section.querySelectorAll(name)].map(element => {
-            const box = element.getBoundingClientRect();
-            return [box.left, box.top, box.right, box.bottom];
-        })))"""
     most = 0
     for name in pages:
         if not Path(name).stem.startswith("figures"):
@@ -505,7 +545,8 @@ def test_claims_beside_a_figure_are_one_below_the_other_and_wide_enough_to_read(
         page.goto((built_site / name).as_uri())
         for width in (1200, 1400, 1920):
             page.set_viewport_size({"width": width, "height": 900})
-            for chart, claims in page.locator("section:has(.paper-says)").evaluate_all(measure):
+            for section in page.locator("section:has(.paper-says)").all():
+                chart, claims = (section.locator(part).evaluate_all(BOXES) for part in ("figure.fig", ".paper-says"))
                 most = max(most, len(claims))
                 overlaps = [pair for pair in combinations([*chart, *claims], 2) if _intersect(*pair)]
                 assert overlaps == [], (name, width)

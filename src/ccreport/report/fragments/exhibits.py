@@ -42,6 +42,7 @@ from ccreport.report.markup.blocks import (
     write_fragment,
 )
 from ccreport.report.markup.escape import escape_text, fence_html
+from ccreport.report.markup.table_box import open_table_box
 from ccreport.summarise.grids.grid import format_size, rate_unit
 from ccreport.summarise.grids.headings import UNIT, is_percentage, write_heading
 from ccreport.trace.raw_files import ReadFiles
@@ -70,7 +71,7 @@ def render_table_fragment(table: Exhibit, tables: Path, fragments: Path) -> None
     The PDF's supplement has a sentence in place of a long one of captures.
     """
     finished = (tables / f"{table.name}.html").read_text(encoding="utf-8").strip()
-    region = f'<div class="table-scroll" role="region" aria-label="{escape_text(table.title)}" tabindex="0">'
+    region = open_table_box(finished, escape_text(table.title))
     units = CAPTION.search(finished)
     content = fence_html(f"{region}\n{CAPTION.sub('', finished)}\n</div>")
     # The title is above the table already: what has units of its own needs nothing else.

@@ -11,6 +11,7 @@ from ccreport.compare.verdicts import CONSISTENT, INCONSISTENT, UNDECIDED
 from ccreport.core.text import make_label
 from ccreport.report.markup.blocks import Html, text
 from ccreport.report.markup.escape import escape_text, fence_html
+from ccreport.report.markup.table_box import open_table_box
 from ccreport.summarise.grids.grid import (
     MISSING,
     Cell,
@@ -81,8 +82,9 @@ def render_published_beside(own: pl.DataFrame, table: str, title: str, other_nam
         less=("CV",),
     )
     label = escape_text(f"{title}, beside each other")
-    region = f'<div class="table-scroll beside" role="region" aria-label="{label}" tabindex="0">'
-    return fence_html(f"{region}\n{format_html(grid)}\n</div>")
+    shown = format_html(grid)
+    box = open_table_box(shown, label, "beside", of_group=5)
+    return fence_html(f"{box}\n{shown}\n</div>")
 
 
 def show_cell(row: Mapping[str, Any]) -> Html:

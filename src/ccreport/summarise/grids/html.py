@@ -19,6 +19,10 @@ STYLE: Final = re.compile(r"<style>.*?</style>\n?", re.DOTALL)
 # <table id="table-2" class="gt_table" data-quarto-disable-processing="false" ...>
 TABLE: Final = re.compile(r"<table\b[^>]*>")
 CLASS: Final = 'class="gt_table"'
+# A class that no style has, in each of the thousands of cells.
+NO_STYLE: Final = 'class="gt_row '
+# <th class="gt_group_heading" colspan="15" scope="colgroup" id="table-2-no-loss">no loss</th>
+GROUP: Final = re.compile(r'(<th class="gt_group_heading"[^>]*>)(.*?)(?=</th>)')
 # What a note calls the table of verdicts, which is on the same page.
 VERDICTS: Final = "table of comparisons"
 LINK_TO_VERDICTS: Final = "#table-comparisons"
@@ -56,7 +60,9 @@ def format_html(grid: Grid) -> str:
         # A block, to which a page can give another width than the table's.
         formatted = formatted.tab_source_note(markup(f"<div>{_link(html.escape(note))}</div>"))
     text = formatted.cols_align("left", [*names, *columns]).cols_align("right", numbers).as_raw_html()
-    text = STYLE.sub("", text).replace(CLASS, 'class="gt_table published"')
+    text = STYLE.sub("", text).replace(CLASS, 'class="gt_table published"').replace(NO_STYLE, 'class="')
+    # What stays in sight where the table scrolls, while the cell is as wide as the table.
+    text = GROUP.sub(r"\1<span>\2</span>", text)
     text = NO_HEAD.sub(r"<td\1></td>", text)
     caption = f"<caption>{html.escape(grid.caption)}</caption>" if grid.caption else ""
     return TABLE.sub(lambda tag: f"{tag[0]}{caption}", text, count=1)

@@ -1,0 +1,37 @@
+"""The box of a published table: it scrolls where the table is wider than the page, and says what a phone stacks.
+
+Such a table has for each of its groups (BBR at a long RTT) the same few columns, on a phone one below the other.
+"""
+
+import re
+from typing import Final
+
+# The last row of a head that has groups: <tr class="gt_col_headings"><th ... id="cell1"><span class="less">95 % ...
+HEADINGS: Final = re.compile(r'<tr class="gt_col_headings">(.*?)</tr>', re.DOTALL)
+HEADING: Final = re.compile(r"<th\b[^>]*>\s*(?:<span[^>]*>)?([^<]*)")
+# What names a row is beside groups and headings: <th class="gt_col_heading ..." rowspan="2" colspan="1" scope="col">
+NAME: Final = re.compile(r'<th class="gt_col_heading[^>]* rowspan="2"')
+# Mean, interval and CV.
+OF_GROUP: Final = 3
+# Numbers of more groups are wider than a phone.
+GROUPS_AT_MOST: Final = 4
+
+
+def open_table_box(table: str, label: str, kind: str = "", of_group: int = OF_GROUP) -> str:
+    """Return the opening tag of the box around a table's HTML.
+
+    `label`, escaped, names it; `kind` is a class more; groups that are stacked have `of_group` columns each.
+    """
+    stacked = _count_stacked(table, of_group)
+    classes = " ".join(filter(None, ("table-scroll", kind, "stacked" if stacked else "")))
+    style = f' style="--names: {stacked[0]}; --groups: {stacked[1]}"' if stacked else ""
+    return f'<div class="{classes}" role="region" aria-label="{label}" tabindex="0"{style}>'
+
+
+def _count_stacked(table: str, of_group: int) -> tuple[int, int] | None:
+    """Return how many columns name a row and how many groups there are, where all have the same columns."""
+    names, row = len(NAME.findall(table)), HEADINGS.search(table)
+    headings = HEADING.findall(row[1]) if names and row else []
+    groups = len(headings) // of_group
+    is_stacked = 0 < groups <= GROUPS_AT_MOST and headings == headings[:of_group] * groups
+    return (names, groups) if is_stacked else None
