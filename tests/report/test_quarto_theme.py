@@ -76,6 +76,11 @@ HEADS = "".join(f"<th>Column {n}</th>" for n in range(7))
 ROWS = f"<thead><tr>{HEADS}</tr></thead><tbody><tr>{CELLS}</tr><tr>{CELLS}</tr></tbody>"
 PUBLISHED = f"""<div class="table-scroll" role="region" aria-label="Published" tabindex="0">
 <table class="gt_table published"><caption>In Mbit/s</caption>{ROWS}</table></div>"""
+CLAIM = '<div class="paper-says says-{}"><p>The paper: 16 flows at 0.01 % loss are faster under BBR.</p></div>'
+CLAIMS = f"""<div class="claims-beside">{CLAIM.format("holds")}{CLAIM.format("fails")}</div>
+<div class="panel-tabset"><figure class="float fig">
+<div class="figure-scroll"><img alt="" width="739" height="600"></div>
+<figcaption>Figure 4: 16 flows.</figcaption></figure></div>"""
 FILLER = "<p>Goodput is what arrived.</p>" * 40
 PAGE = f"""<!DOCTYPE html><html lang="en"><head><meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1"><title>{TITLE}</title>
@@ -106,6 +111,7 @@ class="header-section-number">1</span> File <code>{LONG}</code></h2>
 <a class="nav-link" href="#x" role="tab">Query</a></li></ul><table class="caption-top table">{ROWS}</table>
 {PUBLISHED}<p id="after">Below it.</p>{FILLER}</section>
 <section id="sec-three" class="level2"><h2 class="anchored">More</h2>{FILLER}</section>
+<section id="sec-figure" class="level2"><h2 class="anchored">Figure 4</h2>{CLAIMS}</section>
 <section id="sec-fold" class="level2"><h2 class="anchored">Folded</h2>
 <details class="fold"><summary>7 columns</summary>{PUBLISHED}</details></section></main></div>
 <footer class="footer"><div class="nav-footer"><div class="nav-footer-center"><p>Made by ccreport.
@@ -164,6 +170,16 @@ def test_the_whole_bar_is_on_the_screen_and_the_title_has_room(site: Path, page:
     assert right - left >= 200
     # Nor is a word of it cut.
     assert page.locator(".navbar-brand").evaluate("box => box.scrollWidth <= box.clientWidth")
+
+
+@pytest.mark.parametrize("width", [1400, 1920])
+def test_claims_beside_a_figure_are_one_below_the_other(site: Path, page: Page, width: int):
+    show(page, site, width, "#sec-figure")
+    _, _, chart, _ = edges(page, "#sec-figure .figure-scroll")
+    left, top, right, first = edges(page, ".says-holds")
+    _, second, _, _ = edges(page, ".says-fails")
+    assert chart <= left < right - 200
+    assert edges(page, "#sec-figure h2")[3] <= top < first <= second
 
 
 def test_on_a_phone_the_title_is_whole_and_the_bar_low(site: Path, page: Page):
