@@ -21,6 +21,7 @@ from ccreport.report.first_page.forest import draw_forest
 from ccreport.report.first_page.forest_frame import NARROW, WIDE, draw_stripes, write_top_ticks
 from ccreport.report.first_page.pairs import call_labels, list_doubted, list_pairs, mark_published
 from ccreport.report.first_page.rtts import NO_RTTS, name_rtts, read_rtts
+from ccreport.report.first_page.variation import NO_VARIATION
 from ccreport.report.fragments.first_page.condition_phrases import add_bracket, phrase_conditions
 from ccreport.report.fragments.first_page.figures_asked import ask_figures
 from ccreport.report.fragments.first_page.findings import find_doubt, render_findings
@@ -32,6 +33,7 @@ from ccreport.report.fragments.first_page.retransmit_findings import describe_re
 from ccreport.report.fragments.first_page.sharing_findings import describe_sharing
 from ccreport.report.fragments.first_page.software import describe_release, list_authors, render_bibtex
 from ccreport.report.fragments.first_page.starvation_findings import describe_starvation
+from ccreport.report.fragments.first_page.variation_findings import describe_variation
 from ccreport.report.fragments.first_page.verdict_strip import render_strip
 from ccreport.report.markup.escape import escape_text
 
@@ -202,7 +204,7 @@ def test_what_is_confirmed_contradicted_and_open_is_said_in_three_sentences():
     assert found[2] == f"**Differs only in size:** {in_size}."
     # The claim that does not hold is none of those that lack data, though a check of it does.
     assert found[3] == "**Undecided:** 1 of 4 pairs."
-    assert "\n  Of the pairs: the paper’s runs do not show which algorithm is ahead.\n" in whole
+    assert "\n  Why pairs are undecided: the paper’s runs do not show which algorithm is ahead.\n" in whole
 
 
 def test_versions_are_compared_between_the_answers_and_the_verdicts():
@@ -338,7 +340,10 @@ def test_clear_differences_of_retransmits_have_a_sentence_each():
     short, shown, _ = html.unescape(said).split("\n\n")
     assert short == (
         "**Who retransmits less?** **Random loss:** BBR retransmits less in 1 of 4 comparisons.\\\n"
-        "**Elsewhere:** BBR retransmits more in 4 of 4 comparisons."
+        "**5G sender:** BBR 5.00 times as much.\\\n"
+        "**4G sender:** BBR 4.00 times.\\\n"
+        "**3G sender:** BBR 3.00 times.\\\n"
+        "**Others:** a clear difference in 1 more."
     )
     assert "Under random loss alone BBR retransmits less in 1 of 4 comparisons (3 undecided): BBR typically" in shown
     assert "The difference is clear in 5 comparisons, most in these 3. From a 5G sender BBR retransmits 5.00" in shown
@@ -429,8 +434,8 @@ def test_why_claims_cannot_be_told_is_said():
     *_, last = list_sentences(found)
     assert last == "**Undecided:** [3 of 4 claims](claims.qmd?verdict=undecided#all-claims)."
     assert (
-        "\n  Of the claims: for 1 no run here meets the conditions, for 1 each condition has only one run, "
-        "for 1 the runs are too few or vary too much.\n"
+        "\n  Why claims are undecided: no run here meets the conditions (1); each condition has only one run (1); "
+        "the runs are too few or vary too much (1).\n"
     ) in found
 
 
@@ -441,8 +446,8 @@ def test_what_comparisons_leave_open_is_said_with_what_they_could_have_shown():
     *_, last = list_sentences(found)
     assert last == "**Undecided:** [3 of 4 comparisons](tables.qmd?rows=undecided#table-comparisons)."
     # The median of 12.3 and 40.
-    least = "half of the other 2 could detect only differences above 26 &#37;."
-    assert f"\n  Of the comparisons 1 has too few runs; {least}\n" in found
+    least = "half of the other 2 could have shown only a difference above 26 &#37;."
+    assert f"\n  1 of the undecided comparisons has too few runs; {least}\n" in found
 
 
 @pytest.mark.parametrize(
@@ -698,8 +703,10 @@ def test_where_each_algorithm_is_faster_is_said_in_plain_words_before_the_counts
     (said,) = describe_leads(make_comparisons(*lossy, *lossless, *short))
     assert html.unescape(said) == (
         "**BBR or CUBIC?** **No loss:** equal within ±5 % in all 3 comparisons.\\\n"
-        "**Random loss:** BBR faster in all 3 comparisons (up to 9.50 times).\\\n"
-        "**Queues that may overflow:** CUBIC faster in both comparisons (up to 5.00 times).\n\n"
+        "**0.1 % loss:** BBR 9.50 times CUBIC’s rate with 1 flows, 2.00 times with 4.[\\\n"
+        "**All random loss:** BBR faster in all 3 comparisons (2.00 to 9.50 times).\\\n"
+        "**Where the bottleneck’s buffer can overflow (10G sender, 40G sender):** CUBIC faster in both comparisons "
+        '(5.00 times).]{.content-visible when-format="html"}\n\n'
         "With random loss BBR is faster in all 3 comparisons, most with 1 flows at 0.1 % loss (9.50 "
         "times the rate). With no loss the two are equal within ±5 % in all 3 comparisons. CUBIC is faster in "
         "only 2 comparisons, most from a 10G sender (5.00 times the rate).\n\n"
@@ -721,11 +728,11 @@ def test_where_each_algorithm_is_faster_is_said_in_plain_words_before_the_counts
     asked = make_comparisons(*lossy, *lossless, *short[:1], *deep)
     (said,) = describe_leads(asked, titles=TITLES)
     told = "(10G sender, 8 MB, 16 MB, 32 MB) BBR is faster in 3 of 4 comparisons"
-    assert f"Where queues may overflow {told}" in html.unescape(said)
+    assert f"Where the bottleneck’s buffer can overflow {told}" in html.unescape(said)
     # Of tables that have none of the conditions with a loss only the table is named.
     tables = pl.Series(["table_2"] * 7 + ["table_1"] * 3)
     (said,) = describe_leads(asked.with_columns(table_name=tables), titles=TITLES)
-    assert "Where queues may overflow (Table I, 10G sender) BBR is faster" in html.unescape(said)
+    assert "Where the bottleneck’s buffer can overflow (Table I, 10G sender) BBR is faster" in html.unescape(said)
     assert "With random loss (Table II) BBR is faster in all 3 comparisons" in html.unescape(said)
     alike = [("CUBIC faster", f"short, {speed}G sender", 0.2) for speed in (10, 40)]
     (said,) = describe_leads(make_comparisons(*lossy, *alike))
@@ -735,6 +742,89 @@ def test_where_each_algorithm_is_faster_is_said_in_plain_words_before_the_counts
     assert "**BBR or CUBIC?** BBR is faster in 3 of 5 comparisons, most with 1 flows at" in html.unescape(said)
     (said,) = describe_leads(make_comparisons(*lossy[:2], *short))
     assert said.startswith("**BBR or CUBIC?** Of [4 comparisons]")
+
+
+def test_a_line_for_each_loss_has_the_ratios_on_the_longest_paths_that_all_losses_have():
+    def ask(loss: str, rtt: str, *ratios: tuple[float, float, float] | None) -> list[tuple[str, str, Any]]:
+        names = ("alone, 1 flow", "alone, 4 flows", "alone, 16 flows", "both, 16 flows")
+        asked = zip(names, ratios, strict=False)
+        return [("BBR faster" if ratio else "undecided", f"{loss}, {name}, {rtt}", ratio) for name, ratio in asked]
+
+    near = (2.0, 1.5, 3.0)
+    asked = [
+        *ask("0.01 % loss", "RTT < 30 ms", near, near, near, near),
+        *ask("0.01 % loss", "RTT ≥ 30 ms", (24.13, 11.0, 52.8), near, None, (3.366, 3.16, 3.59)),
+        # Longer still, but only at one loss.
+        *ask("0.1 % loss", "RTT 200 ms", near, near, near, near),
+        *ask("0.1 % loss", "RTT < 30 ms", near, near, near, near),
+        *ask("0.1 % loss", "RTT ≥ 30 ms", (117.4, 94.3, 146.0), near, (8.2, 7.76, 8.72), (15.4, 14.4, 16.4)),
+        *(("equal within ±5 %", f"no loss, {name}", 1.0) for name in "abc"),
+    ]
+    rtts = pl.DataFrame([("comparisons", asked[4][1], [80.0])], schema=NO_RTTS.schema, orient="row")
+    (said,) = describe_leads(make_comparisons(*asked), rtts)
+    high, low = html.unescape(said).split("\\\n")[1:3]
+    assert high == (
+        "**0.1 % loss, 80 ms:** BBR 117 times CUBIC’s rate (95 % interval 94.3–146) with 1 flow, 8.20 times "
+        "(7.76–8.72) with 16 alone, 15.4 times (14.4–16.4) with 16 sharing.["
+    )
+    # Where not all are decided the PDF has no room for it on its first page.
+    assert low == (
+        "**0.01 % loss, 80 ms:** BBR 24.1 times (11.0–52.8) with 1 flow, undecided with 16 alone, BBR 3.37 times "
+        "(3.16–3.59) with 16 sharing."
+    )
+    # Where CUBIC is faster its ratio, and the ends of the interval, are the other way round.
+    slower = [("CUBIC faster", f"1 % loss, {n} flows", (0.25, 0.2, 0.5)) for n in (2, 3, 4)]
+    (said,) = describe_leads(make_comparisons(*slower, *asked[-3:]))
+    first = "**1 % loss:** CUBIC 4.00 times BBR’s rate (95 % interval 2.00–5.00) with 2 flows"
+    line = f"{first}, 4.00 times (2.00–5.00) with 4"
+    assert line in html.unescape(said)
+    # Losses that share no conditions have no lines.
+    (said,) = describe_leads(make_comparisons(*slower, ("BBR faster", "2 % loss, 9 flows", 2.0), *asked[-3:]))
+    assert "times BBR’s rate (95 %" not in html.unescape(said)
+
+
+def test_the_smallest_and_the_largest_buffer_are_told_beside_the_papers():
+    lossy = [("equal within ±5 %", f"{loss} loss, both, 16 flows, RTT < 30 ms", 1.0) for loss in ("no", "1 %", "2 %")]
+    ratios = {"8 MB": (10.0, 9.0, 12.0), "12 MB": (6.0, 5.0, 7.0), "64 MB": (3.0, 2.0, 4.0)}
+    sized = [("BBR faster", f"buffer {size}, both, 16 flows", ratio) for size, ratio in ratios.items()]
+    asked = make_comparisons(*lossy, *sized).with_columns(table_name=pl.lit("table_1"))
+    rtts = pl.DataFrame(
+        [("table_1", question, [88.0]) for _, question, _ in sized], schema=NO_RTTS.schema, orient="row"
+    )
+    pairs = make_pairs(
+        *(
+            make_cells("table_1", f"{size}, both, 16 flows", UNDECIDED, (theirs, None, None), (3.0, 2.0, 4.0))
+            for size, theirs in (("8 MB", 20.75), ("64 MB", 0.913))
+        )
+    )
+    (said,) = map(html.unescape, describe_sharing(asked, rtts, TITLES, pairs))
+    own = (
+        "**Buffer of 8 MB to 64 MB (88 ms):** BBR gets 10.0 times CUBIC’s rate (9.00–12.0) with 8 MB and "
+        "3.00 times (2.00–4.00) with 64 MB"
+    )
+    assert f"{own}; in the paper 20.8 and 0.913 times.[\\\n" in said
+    # Half of a pair is not the paper's answer.
+    (said,) = map(html.unescape, describe_sharing(asked, rtts, TITLES, pairs[:1]))
+    assert f"{own}.[\\\n" in said
+
+
+def test_whose_rates_vary_more_is_said_with_the_ratio_of_the_mean_cvs():
+    row = {"rtt_bucket": "RTT < 30 ms", "first_algorithm": "BBR", "second_algorithm": "CUBIC", "cells_count": 12}
+    rows = [
+        {"first_cv": 0.002, "second_cv": 0.033, "ratio": 16.5, "low": 9.7, "high": 29.8, "paper_ratio": 4.17},
+        # The other way round, of an evaluation that publishes no CVs.
+        {"first_cv": 0.2, "second_cv": 0.05, "ratio": 0.25, "low": 0.125, "high": 0.5, "paper_ratio": None},
+        {"first_cv": 0.1, "second_cv": 0.12, "ratio": 1.2, "low": 0.6, "high": 2.4, "paper_ratio": 5.1},
+    ]
+    found = [row | own | {"rtts_ms": [10.0 * number]} for number, own in enumerate(rows, 1)]
+    (said,) = map(html.unescape, describe_variation(pl.DataFrame(found, schema=NO_VARIATION.schema)))
+    assert said.startswith(
+        "**Which varies more from run to run?** **10 ms:** CUBIC’s CV is 16 times BBR’s (9.7–30), 3.3 % against "
+        "0.20 %; in the paper 4.2 times.\\\n**20 ms:** BBR’s CV is 4.0 times CUBIC’s (2.0–8.0), 20 % against 5.0 %.\\\n"
+        "**30 ms:** undecided, CUBIC’s CV is 1.2 times BBR’s (0.60–2.4), 12 % against 10 %; in the paper 5.1 times.\n\n"
+    )
+    assert "over 12 conditions" in said
+    assert describe_variation(NO_VARIATION) == []
 
 
 def test_who_gets_more_when_they_share_is_said_by_loss_and_round_trip_time():
@@ -757,16 +847,16 @@ def test_who_gets_more_when_they_share_is_said_by_loss_and_round_trip_time():
         "**0.1 % loss:** no clear difference.\\\n"
         "**1 % loss:** BBR or CUBIC gets more, depending on the RTT.\n\n"
         "At 1 % loss BBR gets 2.00 times CUBIC’s rate at RTT < 30 ms and 4.00 times "
-        "at 80 ms and CUBIC gets 4.00 times BBR’s rate at RTT 200 ms. At 0.1 % loss the two are equal within ±5 % at "
-        "RTT < 30 ms and it is undecided at RTT ≥ 30 ms. With no loss the two are equal within ±5 %. ([6 "
-        "comparisons](conditions.qmd) of 16 flows; ratios of geometric means.)"
+        "at 80 ms; CUBIC gets 4.00 times BBR’s rate at RTT 200 ms. At 0.1 % loss the two rates are equal within ±5 % "
+        "at RTT < 30 ms; at RTT ≥ 30 ms the comparison is undecided. With no loss the two rates are equal within ±5 %. "
+        "([6 comparisons](conditions.qmd) of 16 flows; ratios of geometric means; in brackets 95 % intervals.)"
     )
     full = [("BBR faster", f"{size} MB, both, 16 flows", ratio) for size, ratio in ((8, 9.0), (16, 4.0))]
     full += [("CUBIC faster", "short path, both, 16 flows", 0.1), ("undecided", "64 MB, both, 16 flows", 1.0)]
     (said,) = map(html.unescape, describe_sharing(make_comparisons(*asked, *full)))
     assert said.endswith(
-        " Where queues may overflow (8 MB, 16 MB, short path, 64 MB) BBR gets 4.00 to 9.00 times CUBIC’s rate in 2 "
-        "of 4 comparisons and CUBIC gets 10.0 times BBR’s rate in 1."
+        " Where the bottleneck’s buffer can overflow (8 MB, 16 MB, short path, 64 MB) BBR gets 4.00 to 9.00 times "
+        "CUBIC’s rate in 2 of 4 comparisons and CUBIC gets 10.0 times BBR’s rate in 1."
     )
     assert describe_sharing(make_comparisons(*asked[:1], *asked[6:])) == []
     assert describe_sharing(NO_COMPARISONS) == []

@@ -32,7 +32,7 @@ from ccreport.report.archive_fragments.provenance import cite_archive, render_as
 from ccreport.report.archive_fragments.repetitions import describe_repetitions
 from ccreport.report.archive_fragments.report_title import title_report
 from ccreport.report.archive_fragments.suspects import render_suspect_rules, render_suspects, summarise_left_out
-from ccreport.report.fragments.about import render_about, render_groups, render_note
+from ccreport.report.fragments.about import name_publication, render_about, render_groups, render_note
 from ccreport.report.fragments.dictionary import render_dictionary
 from ccreport.report.fragments.exhibits import render_figure_fragment
 from ccreport.report.fragments.render import render_fragments
@@ -615,7 +615,7 @@ def test_the_first_page_names_what_was_left_out_and_why() -> None:
     assert html.unescape(said).splitlines() == [
         # The run that was interrupted and is suspect is counted once.
         "- 4 runs = 0 in the means + 1 CPU-bound + 1 interrupted + 1 without a rate + 1 suspect.",
-        f"- [Why runs are suspect](ledger.qmd#suspects): {rule} (2). 1 of them is for Table III.",
+        f"- [Why runs are suspect](ledger.qmd#suspects): {rule} (2). 1 of them was measured for Table III.",
         f"- 3 of 4 attempts (2 failed and 1 interrupted) gave no run ([which](collection.qmd#tries)). {fate}",
     ]
     config = {"include_suspect": True, "include_interrupted": True}
@@ -672,6 +672,19 @@ def test_of_what_is_known_about_an_archive_three_sentences_are_shown_and_the_oth
 
 
 def test_a_subtitle_that_asks_has_no_full_stop_behind_its_mark() -> None:
-    shown = render_about({"subtitle": "Does loss matter?", "source": "A. Author, A paper"})
-    assert html.unescape(shown) == "Does loss matter?\n\nThe publication: A. Author, A paper."
-    assert html.unescape(render_about({"subtitle": "In a lab", "source": ""})) == "In a lab."
+    asks = {"subtitle": "Does loss matter?", "source": "A. Author, A paper", "claims": {}}
+    none = conform(pl.DataFrame(), "claims")
+    assert html.unescape(render_about(asks, none)) == "Does loss matter?"
+    assert html.unescape(name_publication(asks)) == "The publication: A. Author, A paper."
+    assert html.unescape(render_about(asks | {"subtitle": "In a lab"}, none)) == "In a lab."
+    assert name_publication(asks | {"source": ""}) == ""
+
+
+def test_the_subtitle_is_followed_by_how_many_claims_have_each_verdict() -> None:
+    verdicts = {"a": "holds", "b": "holds", "c": "not enough data"}
+    rows = [{"claim": name, "claim_verdict": verdict, "verdict": verdict} for name, verdict in verdicts.items()]
+    judged = pl.DataFrame(rows)
+    declared = {"subtitle": "In a lab", "claims": {name: {"checks": [{}]} for name in verdicts}}
+    assert html.unescape(render_about(declared, judged)) == "In a lab: of 3 claims 2 hold, 1 is undecided."
+    declared["subtitle"] = "Does loss matter?"
+    assert html.unescape(render_about(declared, judged)) == "Does loss matter? Of 3 claims 2 hold, 1 is undecided."

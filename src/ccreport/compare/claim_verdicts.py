@@ -14,6 +14,7 @@ from typing import Any, Final
 import polars as pl
 
 from ccreport.compare.intervals import RANGE
+from ccreport.core.text import count_things
 
 # As the table `claims` has them.
 HOLDS: Final = "holds"
@@ -29,6 +30,13 @@ SHOWN: Final[Mapping[str, tuple[str, str]]] = {
     CONTRADICTED: (CONTRADICTED, CONTRADICTED),
     SIZE: (SIZE, "differ only in size"),
     UNDECIDED: (UNDECIDED, UNDECIDED),
+}
+# What a sentence says that one claim does, and what several do.
+OUTCOMES: Final[Mapping[str, tuple[str, str]]] = {
+    HOLDS: (HOLDS, "hold"),
+    CONTRADICTED: ("is contradicted", "are contradicted"),
+    SIZE: ("differs only in size (same direction, other size)", "differ only in size (same direction, other size)"),
+    UNDECIDED: ("is undecided", "are undecided"),
 }
 # As style sheets call them.
 KINDS: Final = {HOLDS: "holds", CONTRADICTED: "fails", SIZE: "size", UNDECIDED: "unknown"}
@@ -133,6 +141,16 @@ def count_verdicts(counts: Mapping[str, int]) -> str:
     return ", ".join(
         f"{counts[verdict]:,} {words[counts[verdict] > 1]}" for verdict, words in SHOWN.items() if counts.get(verdict)
     )
+
+
+def tell_outcome(judged: pl.DataFrame, claims: Mapping[str, Any]) -> str:
+    """Return how many claims have each verdict as a clause, "3 claims 2 hold, 1 is contradicted"; empty without claims.
+
+    `judged` is the table `claims`, `claims` what the evaluation declares of them.
+    """
+    counts = {verdict: len(own) for verdict, own in part_claims(judged, claims).items()} if judged.height else {}
+    told = [f"{count:,} {OUTCOMES[verdict][count > 1]}" for verdict, count in counts.items()]
+    return f"{count_things(sum(counts.values()), 'claim')} {', '.join(told)}" if told else ""
 
 
 def decide(rows: Sequence[Mapping[str, Any]], facts: Mapping[str, Any]) -> Mapping[str, Any]:

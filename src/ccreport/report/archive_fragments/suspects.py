@@ -117,7 +117,7 @@ def _place_suspects(suspects: pl.DataFrame, uses: pl.DataFrame) -> str:
     if own.is_empty():
         return " No numbered table or figure lacks them."
     count = own["run_id"].n_unique()
-    return f" {count:,} of them {'is' if count == 1 else 'are'} for {name_uses(own)}."
+    return f" {count:,} of them {'was' if count == 1 else 'were'} measured for {name_uses(own)}."
 
 
 def _count_suspects(suspects: pl.DataFrame, runs: pl.DataFrame) -> str:

@@ -6,6 +6,7 @@ from typing import Any, Final
 
 import polars as pl
 
+from ccreport.compare.claim_verdicts import tell_outcome
 from ccreport.figures.kit.theme import style_of
 from ccreport.report.markup.blocks import close_fold, open_fold, render_callout
 from ccreport.report.markup.escape import escape_text
@@ -20,10 +21,22 @@ BOTH: Final = (
 )
 
 
-def render_about(declared: Mapping[str, Any]) -> str:
-    """Return the subtitle of an evaluation and its publication."""
-    sentences = [declared["subtitle"], f"The publication: {declared['source']}" if declared["source"] else ""]
-    return "\n\n".join(escape_text(_end_sentence(sentence)) for sentence in sentences if sentence)
+def render_about(declared: Mapping[str, Any], judged: pl.DataFrame) -> str:
+    """Return the subtitle of an evaluation, and after it the outcome: how many claims have each verdict.
+
+    `judged` is the table `claims`.
+    """
+    subtitle, outcome = declared["subtitle"], tell_outcome(judged, declared["claims"])
+    if not outcome:
+        return escape_text(_end_sentence(subtitle))
+    # A question is answered by a sentence of its own.
+    is_open = _end_sentence(subtitle) != subtitle
+    return escape_text(f"{subtitle}{': of ' if is_open else ' Of '}{outcome}.")
+
+
+def name_publication(declared: Mapping[str, Any]) -> str:
+    """Return which publication an evaluation is of, as a paragraph; nothing where it is of none."""
+    return escape_text(_end_sentence(f"The publication: {declared['source']}")) if declared["source"] else ""
 
 
 def _end_sentence(text: str) -> str:

@@ -44,7 +44,8 @@ from ccreport.report.archive_fragments.report_title import title_report
 from ccreport.report.archive_fragments.suspects import render_suspect_rules, render_suspects, summarise_left_out
 from ccreport.report.first_page.pairs import call_labels, list_doubted, list_pairs, mark_published
 from ccreport.report.first_page.rtts import read_rtts
-from ccreport.report.fragments.about import BOTH, render_about, render_groups, render_note
+from ccreport.report.first_page.variation import read_variation
+from ccreport.report.fragments.about import BOTH, name_publication, render_about, render_groups, render_note
 from ccreport.report.fragments.absent_exhibits import (
     describe_empty_tables,
     describe_missing_figures,
@@ -86,8 +87,7 @@ from ccreport.trace.raw_files import ReadFiles
 from ccreport.trace.uses import list_uses
 
 SHOWN_TABLES: Final = (
-    *("runs", "flows", "harness_results", "captures", "capture_logs"),
-    *("sessions", "calibrations", "attempts"),
+    *("runs", "flows", "harness_results", "captures", "capture_logs", "sessions", "calibrations", "attempts"),
 )
 PACKAGE: Final = Path(ccreport.__file__).parent
 
@@ -144,7 +144,6 @@ def render_fragments(
         "results": {"sha256": hash_sums({path.name: hash_file(path) for path in summaries.glob("*.csv")})},
         "software": {"version": escape_text(ccreport.__version__), **describe_software(citation)},
         "release": describe_release(release, authors, declared["title"]),
-        "paths": {"published": ", and what of it does the publication give" if declared["published_paths"] else ""},
         # No page says these: a report that has this evaluation as a section shows them.
         "kinds": find_examples(declared["figures"], figures),
     }
@@ -152,7 +151,8 @@ def render_fragments(
     shown = {"reproduction": compared, "claims": judged, "conditions": asked}
     variables |= name_absent([page for page, rows in shown.items() if rows.is_empty()])
     write_fragment(fragments, "_variables.yml", yaml.safe_dump(variables, sort_keys=True))
-    write_fragment(fragments, "about.md", render_about(declared))
+    write_fragment(fragments, "about.md", render_about(declared, judged))
+    write_fragment(fragments, "publication.md", name_publication(declared))
     cited = render_bibtex(release, authors, declared["title"], name_days(runs, others), facts["sha256"])
     write_fragment(fragments, "bibtex.md", cited)
     with call_algorithms(declared["algorithm_names"]):
@@ -180,6 +180,7 @@ def render_fragments(
     found = render_findings(
         *(judged, declared["claims"], pairs, algorithms, named_questions, titles, doubted, of_versions, rtts, known),
         of_means and [*of_means, *describe_bound(runs)],
+        show_algorithms(read_variation(database, declared, compared), declared),
     )
     shows = f"This report shows {variables['evaluation']['exhibits']}.\n"
     write_fragment(fragments, "findings.md", found or shows)

@@ -58,13 +58,13 @@ def _name_flows(flows: re.Match[str] | None, sharing: re.Match[str] | None, rtts
         return counted
     if sharing["how"] == "alone":
         return f"{counted} alone"
-    shared = f"sharing a path of {_span(rtts)}" if rtts else "together"
+    shared = f"sharing a path of {span_rtts(rtts)}" if rtts else "together"
     if rtts and not flows and not sharing["names"]:
         return shared
     return f"{counted} of {sharing['names'] or 'both algorithms'} {shared}"
 
 
-def _span(rtts: str) -> str:
+def span_rtts(rtts: str) -> str:
     """Return the least and the greatest of some round-trip times, "5, 9 ms", as "5–9 ms"."""
     numbers = rtts.removesuffix(" ms").split(", ")
     return f"{'–'.join(dict.fromkeys((numbers[0], numbers[-1])))} ms"

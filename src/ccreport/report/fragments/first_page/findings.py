@@ -11,6 +11,7 @@ from ccreport.compare.verdicts import NOT_REPRODUCED, REPRODUCED, UNDECIDED
 from ccreport.core.text import count_things
 from ccreport.figures.wording.runs import join_names
 from ccreport.report.first_page.rtts import NO_RTTS, name_rtts
+from ccreport.report.first_page.variation import NO_VARIATION
 from ccreport.report.fragments.claims import link_claims
 from ccreport.report.fragments.failed_pairs import name_table
 from ccreport.report.fragments.first_page.condition_phrases import phrase_conditions
@@ -22,6 +23,7 @@ from ccreport.report.fragments.first_page.rate_findings import (
 from ccreport.report.fragments.first_page.retransmit_findings import describe_retransmits
 from ccreport.report.fragments.first_page.sharing_findings import describe_sharing
 from ccreport.report.fragments.first_page.starvation_findings import describe_starvation
+from ccreport.report.fragments.first_page.variation_findings import describe_variation
 from ccreport.report.markup.blocks import close_fold, open_fold
 from ccreport.report.markup.escape import escape_text
 from ccreport.summarise.grids.plain_numbers import show_plain
@@ -43,19 +45,22 @@ def render_findings(
     rtts: pl.DataFrame = NO_RTTS,
     explained: Mapping[str, Any] = NOTHING_EXPLAINED,
     of_means: Sequence[str] = (),
+    variation: pl.DataFrame = NO_VARIATION,
 ) -> str:
     """Return the findings as a list of sentences, without those that there is nothing to say of.
 
     `judged` is the table `claims`, `claims` what the evaluation declares of them, `pairs` is as `list_pairs` gives it,
     `comparisons` is the table of that name, `titles` are those of tables by name, `doubted` are published pairs that
     look wrong, each with the reason, `of_versions` are sentences on versions of an algorithm, `rtts` is as `read_rtts`
-    returns it, `explained` has the `causes` of claims and why `pairs` are not reproduced. Where nothing published is
-    compared, `of_means` are said in place of comparisons; without claims, too, nothing else.
+    returns it, `variation` as `read_variation` does, `explained` has the `causes` of claims and why `pairs` are not
+    reproduced. Where nothing published is compared, `of_means` are said in place of comparisons; without claims, too,
+    nothing else.
     """
     answers = (pairs.is_empty() and of_means) or [
         *describe_leads(comparisons, rtts, titles),
-        *describe_sharing(comparisons, rtts, titles),
+        *describe_sharing(comparisons, rtts, titles, pairs),
         *describe_retransmits(comparisons, rtts),
+        *describe_variation(variation),
         *describe_starvation(comparisons, judged, claims, rtts),
     ]
     if judged.is_empty() and pairs.is_empty():
@@ -220,12 +225,13 @@ def _doubt_comparisons(comparisons: pl.DataFrame) -> str:
     shown = f"{link_comparisons(counted, UNDECIDED)}{partly}"
     said = []
     if few := undecided.height - least.len():
-        said.append(f"{few:,} {'has' if few == 1 else 'have'} too few runs")
+        said.append(f"{few:,} of the undecided comparisons {'has' if few == 1 else 'have'} too few runs")
     if least.len():
         median = show_plain(float(least.median() or 0), 2)  # type: ignore[arg-type]
-        half = f"half of the other {least.len():,}" if few else "half of them"
-        said.append(f"{half if least.len() > 1 else 'it'} could detect only differences above {median} &#37;")
-    return f"{shown}{PARAGRAPH}of the comparisons {'; '.join(said)}" if said else shown
+        one, half = ("the other", "half of the other") if few else ("the undecided comparison", "half of the undecided")
+        which = one if least.len() == 1 else f"{half} {least.len():,}{'' if few else ' comparisons'}"
+        said.append(f"{which} could have shown only a difference above {median} &#37;")
+    return f"{shown}{PARAGRAPH}{'; '.join(said)}" if said else shown
 
 
 def _doubt_paper(doubted: Sequence[tuple[str, str]]) -> str:
@@ -254,5 +260,5 @@ def find_doubt(pair: Mapping[str, Any]) -> str:
 def _give_reasons(what: str, things: str, reasons: Mapping[str, int]) -> str:
     """Return what is undecided with the reasons that apply, each with how often, nothing where none does."""
     given = {reason: count for reason, count in reasons.items() if count}
-    told = join_names(list(given)) if len(given) < 2 else ", ".join(f"for {n} {reason}" for reason, n in given.items())
-    return f"{what}{PARAGRAPH}of the {things}: {told}" if given else ""
+    counted = [f"{reason} ({count:,})" for reason, count in given.items()] if len(given) > 1 else [*given]
+    return f"{what}{PARAGRAPH}why {things} are undecided: {'; '.join(counted)}" if given else ""

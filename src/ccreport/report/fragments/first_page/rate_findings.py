@@ -14,6 +14,7 @@ from ccreport.report.first_page.pairs import PUBLISHED, UNPUBLISHED
 from ccreport.report.first_page.rtts import NO_RTTS, name_rtts
 from ccreport.report.fragments.failed_pairs import name_table
 from ccreport.report.fragments.first_page.condition_phrases import add_bracket, phrase_conditions
+from ccreport.report.fragments.first_page.rates_by_loss import tell_by_loss
 from ccreport.report.fragments.first_page.short_answers import NO_LOSS, OVERFLOW, RANDOM, shorten_rates
 from ccreport.report.markup.escape import escape_text
 from ccreport.summarise.grids.plain_numbers import show_ends, show_plain
@@ -63,9 +64,13 @@ def _describe_pair(pair: pl.DataFrame, rtts: pl.DataFrame, titles: Mapping[str, 
     said = [f"{escape_text(verdict)} in {count:,}" for verdict, count in counted.most_common()]
     said += [f"{undecided:,} undecided"] if undecided else []
     parts = part_by_loss(pair)
-    short = shorten_rates(parts)
+    places = _name_parts(parts, titles)
+    # Where the losses are is said with the counts, what can overflow beside the name.
+    short = shorten_rates(
+        parts, *(tell_by_loss(parts[RANDOM], rtts, name_rate(pair)) if parts else ([], [])), places | {RANDOM: ""}
+    )
     by_loss, intervals = [*zip(*_answer_by_loss(pair, rtts), strict=True)] or ((), ())
-    said_first, *others = (*_answer(pair, parts, rtts, titles, names_most=not by_loss), "")
+    said_first, *others = (*_answer(pair, parts, rtts, places, names_most=not by_loss), "")
     sentences = filter(None, (said_first, *by_loss, *others))
     answer = " ".join(f"{sentence[0].upper()}{sentence[1:]}." for sentence in sentences)
     title = f"**{escape_text(first)} or {escape_text(second)}?**"
@@ -120,18 +125,11 @@ def _answer(
     pair: pl.DataFrame,
     parts: Mapping[str, pl.DataFrame],
     rtts: pl.DataFrame,
-    titles: Mapping[str, str],
+    places: Mapping[str, str],
     *,
     names_most: bool,
 ) -> Iterator[str]:
     """Yield what most comparisons of each part, or of all, show, and where others are ahead."""
-    places = dict.fromkeys(("", *parts), "")
-    if parts:
-        rest = parts[OVERFLOW]
-        if rest.height and titles:
-            tables = parts[RANDOM]["table_name"].unique(maintain_order=True)
-            places[RANDOM] = f" ({', '.join(name_table(name, titles) for name in tables)})"
-        places[OVERFLOW] = name_places(rest, parts[NO_LOSS], titles)
     leaders: set[str] = set()
     for kind, own in (parts or {"": pair}).items():
         where = f"{kind}{places[kind]} ".lstrip()
@@ -162,6 +160,17 @@ def _answer(
             counted = f"{count_things(own.height, 'comparison')}{where}"
             only = f"{escape_text(str(name))} is faster in only {counted}"
             yield _add_most(only, own, rtts, is_placed=bool(where))
+
+
+def _name_parts(parts: Mapping[str, pl.DataFrame], titles: Mapping[str, str]) -> dict[str, str]:
+    """Return in brackets of each part, and of all, the tables and conditions that it is of, if that is to be said."""
+    places = dict.fromkeys(("", *parts), "")
+    if parts and parts[OVERFLOW].height:
+        if titles:
+            tables = parts[RANDOM]["table_name"].unique(maintain_order=True)
+            places[RANDOM] = f" ({', '.join(name_table(name, titles) for name in tables)})"
+        places[OVERFLOW] = name_places(parts[OVERFLOW], parts[NO_LOSS], titles)
+    return places
 
 
 def _find_small_lead(equal: pl.DataFrame) -> tuple[str, int]:

@@ -1,16 +1,22 @@
 """The finding about retransmits: whether random loss shows a difference, and where one is clear, by how much."""
 
 from collections import Counter
-from collections.abc import Iterator
-from typing import Final
+from collections.abc import Iterator, Mapping
+from typing import Any, Final
 
 import polars as pl
 
 from ccreport.core.text import count_things
 from ccreport.figures.wording.runs import join_names
 from ccreport.report.first_page.rtts import NO_RTTS, name_rtts
-from ccreport.report.fragments.first_page.condition_phrases import phrase_conditions
-from ccreport.report.fragments.first_page.rate_findings import ENOUGH, PARAGRAPH, link_comparisons, read_loss_pct
+from ccreport.report.fragments.first_page.condition_phrases import RTT, SHARING, phrase_conditions, span_rtts
+from ccreport.report.fragments.first_page.rate_findings import (
+    ENOUGH,
+    PARAGRAPH,
+    leave_out_shared,
+    link_comparisons,
+    read_loss_pct,
+)
 from ccreport.report.fragments.first_page.short_answers import shorten_retransmits
 from ccreport.report.markup.escape import escape_text
 from ccreport.summarise.grids.plain_numbers import show_plain
@@ -18,7 +24,7 @@ from ccreport.summarise.statistics.comparisons import UNDECIDED
 
 RETRANSMITS: Final = "retransmit_ratio"
 SIDES: Final = ("first", "second")
-# Where a larger part than this multiple of the path's loss is retransmitted, queues overflow as well.
+# Where a larger part than this multiple of the path's loss is retransmitted, buffers overflow as well.
 OVERFLOW: Final = 2.0
 # The most clear differences that have a sentence each.
 TOLD_AT_MOST: Final = 3
@@ -41,10 +47,49 @@ def describe_retransmits(comparisons: pl.DataFrame, rtts: pl.DataFrame = NO_RTTS
         cases.insert(0, f"The difference is clear in {clear.height:,} comparisons, most in these {len(cases)}.")
     counted = _count_verdicts(asked)
     alone = is_under_loss_alone(asked)
-    short = shorten_retransmits(asked.filter(alone), asked.filter(~alone)) if len(under_loss) == 1 else ""
+    elsewhere = clear.join(asked.filter(~alone), on=("table_name", "question"), how="semi", maintain_order="left")
+    told = _shorten_cases(elsewhere, rtts)
+    short = shorten_retransmits(asked.filter(alone), asked.filter(~alone), told) if len(under_loss) == 1 else ""
     answer, folded = (" ".join([*under_loss, *cases]), counted) if under_loss or cases else (counted, "")
-    told = PARAGRAPH.join(filter(None, (short, answer, folded)))
-    return [f"**Who retransmits less?** {told}"]
+    return [f"**Who retransmits less?** {PARAGRAPH.join(filter(None, (short, answer, folded)))}"]
+
+
+def _shorten_cases(clear: pl.DataFrame, rtts: pl.DataFrame) -> list[tuple[str, str]]:
+    """Return a line for each sender and path: which algorithm retransmits how many times as much, most first."""
+    said: dict[str, list[str]] = {}
+    shown = clear.head(TOLD_AT_MOST)
+    conditions = leave_out_shared(shown["question"])
+    for own, condition in zip(shown.iter_slices(1), conditions, strict=True):
+        parts = condition.split(", ")
+        sharing, bucket = (next(filter(pattern.fullmatch, parts), "") for pattern in (SHARING, RTT))
+        here = name_rtts(rtts, own)
+        where = ", ".join(part for part in parts if part and part not in (sharing, bucket))
+        where = ", ".join(filter(None, (where, span_rtts(here) if here else bucket)))
+        how = sharing.replace("both", "sharing", 1)
+        told = " ".join(filter(None, (_tell_times(own, is_first=not said), how)))
+        said.setdefault(where, []).append(told)
+    lines = [(escape_text(where or "most"), escape_text(", ".join(parts))) for where, parts in said.items()]
+    rest = clear.height - shown.height
+    return [*lines, ("others", f"a clear difference in {rest:,} more")] if rest else lines
+
+
+def _tell_times(own: pl.DataFrame, *, is_first: bool) -> str:
+    """Return "BBR 4.11 times as much (3.79–4.45)", after the first without the words."""
+    more, ratio, ends = _turn_to_more(own.row(0, named=True))
+    if not ratio:
+        return f"{more} more, as the other retransmits nothing"
+    interval = f" ({show_plain(ends[0])}–{show_plain(ends[1])})" if ends else ""
+    return f"{more} {show_plain(ratio)} times{' as much' if is_first else ''}{interval}"
+
+
+def _turn_to_more(row: Mapping[str, Any]) -> tuple[str, float | None, list[float]]:
+    """Return which algorithm retransmits more, how many times as much and the ends of the interval, where known."""
+    is_first = row["first_mean"] > row["second_mean"]
+    ratio = row["effect_mean_ratio"] if row["first_mean"] and row["second_mean"] else None
+    known = [end for end in (row["effect_low_ratio"], row["effect_high_ratio"]) if ratio and end]
+    ends = sorted(known if is_first else [1 / end for end in known]) if len(known) == 2 else []
+    more = str(row["first_algorithm" if is_first else "second_algorithm"])
+    return more, ratio if is_first or not ratio else 1 / ratio, ends
 
 
 def _compare_under_loss(asked: pl.DataFrame) -> Iterator[str]:
@@ -73,7 +118,7 @@ def _compare_under_loss(asked: pl.DataFrame) -> Iterator[str]:
 def is_under_loss_alone(asked: pl.DataFrame) -> pl.Series:
     """Tell of each comparison that has a ratio whether random loss alone is what is retransmitted.
 
-    Where queues overflow as well, the larger part of it may be theirs.
+    Where buffers overflow as well, the larger part of it may be theirs.
     """
     loss_pct = pl.Series([read_loss_pct(question) for question in asked["question"]], dtype=pl.Float64)
     most_pct = 100 * pl.max_horizontal("first_mean", "second_mean")

@@ -1,13 +1,14 @@
-"""The finding about algorithms that share a path: which gets more, by loss and RTT, and where queues may overflow."""
+"""The finding about algorithms that share a path: which gets more, by loss, RTT and the bottleneck's buffer."""
 
 from collections.abc import Iterator, Mapping
+from typing import Final
 
 import polars as pl
 
 from ccreport.core.text import count_things
 from ccreport.figures.wording.runs import join_names
 from ccreport.report.first_page.rtts import NO_RTTS, name_rtts
-from ccreport.report.fragments.first_page.condition_phrases import FLOWS, RTT, SHARING, phrase_conditions
+from ccreport.report.fragments.first_page.condition_phrases import BUFFER, FLOWS, RTT, SHARING, phrase_conditions
 from ccreport.report.fragments.first_page.rate_findings import (
     ENOUGH,
     LOSS,
@@ -16,26 +17,33 @@ from ccreport.report.fragments.first_page.rate_findings import (
     name_places,
     name_rate,
 )
-from ccreport.report.fragments.first_page.short_answers import shorten_sharing
+from ccreport.report.fragments.first_page.short_answers import OVERFLOW, shorten_sharing
 from ccreport.report.markup.escape import escape_text
 from ccreport.summarise.grids.plain_numbers import show_ends, show_plain
 from ccreport.summarise.statistics.comparisons import UNDECIDED
 
+OPEN: Final = "the comparison is undecided"
+NO_PAIRS: Final = pl.DataFrame(schema={"table_name": pl.String, "cell": pl.String, "expected": pl.Float64})
+
 
 def describe_sharing(
-    comparisons: pl.DataFrame, rtts: pl.DataFrame = NO_RTTS, titles: Mapping[str, str] = NO_TITLES
+    comparisons: pl.DataFrame,
+    rtts: pl.DataFrame = NO_RTTS,
+    titles: Mapping[str, str] = NO_TITLES,
+    published: pl.DataFrame = NO_PAIRS,
 ) -> list[str]:
     """Return what there is to say of each pair of algorithms that share a path at several losses, as Markdown.
 
-    `comparisons` is the table of that name, `rtts` is as `read_rtts` returns it, `titles` are those of tables by name.
-    Of conditions with a loss that differ by more than this and the round-trip time those are taken that are most.
+    `comparisons` is the table of that name, `rtts` is as `read_rtts` returns it, `titles` are those of tables by name,
+    `published` is as `list_pairs` returns it. Of conditions with a loss that differ by more
+    than this and the round-trip time those are taken that are most.
     """
     rates = comparisons.filter(pl.col("measure").str.ends_with("_bps"))
     parts = [_part(question) for question in rates["question"]]
     schema = {"loss": pl.String, "rtt": pl.String, "rest": pl.String}
     shared = pl.concat([rates, pl.DataFrame(parts, schema=schema, orient="row")], how="horizontal").drop_nulls("rest")
     pairs = shared.partition_by("first_algorithm", "second_algorithm", maintain_order=True)
-    return [said for pair in pairs for said in _describe_pair(pair, rtts, titles)]
+    return [said for pair in pairs for said in _describe_pair(pair, rtts, titles, published)]
 
 
 def _part(question: str) -> tuple[str | None, str | None, str | None]:
@@ -47,7 +55,9 @@ def _part(question: str) -> tuple[str | None, str | None, str | None]:
     return loss, rtt, rest if is_shared else None
 
 
-def _describe_pair(every: pl.DataFrame, rtts: pl.DataFrame, titles: Mapping[str, str]) -> Iterator[str]:
+def _describe_pair(
+    every: pl.DataFrame, rtts: pl.DataFrame, titles: Mapping[str, str], published: pl.DataFrame
+) -> Iterator[str]:
     with_loss = every.drop_nulls("loss").partition_by("rest", maintain_order=True)
     pair = max(with_loss, key=lambda own: own.height, default=every.clear())
     if pair.height < ENOUGH or pair["loss"].n_unique() < 2:
@@ -63,14 +73,15 @@ def _describe_pair(every: pl.DataFrame, rtts: pl.DataFrame, titles: Mapping[str,
     compared = f"[{count_things(pair.height, 'comparison')}](conditions.qmd){of_flows}"
     without = every.filter(pl.col("loss").is_null())
     others = _describe_others(without, pair, titles)
+    of_buffers = list(_tell_buffers(without, rtts, published))
     yield (
-        f"**Who gets more when they share?** {shorten_sharing(pair, without)}{PARAGRAPH}"
-        f"{sentences} ({compared}; ratios of geometric means.){others}"
+        f"**Who gets more when they share?** {shorten_sharing(pair, without, of_buffers)}{PARAGRAPH}"
+        f"{sentences} ({compared}; ratios of geometric means; in brackets 95 &#37; intervals.){others}"
     )
 
 
 def _describe_others(others: pl.DataFrame, with_loss: pl.DataFrame, titles: Mapping[str, str]) -> str:
-    """Return who gets how many times the other's rate where no loss is set, and so queues may overflow."""
+    """Return who gets how many times the other's rate where no loss is set, and so buffers can overflow."""
     said: list[str] = []
     for (ahead,), own in others.drop_nulls("ahead_algorithm").group_by("ahead_algorithm", maintain_order=True):
         first, second = own.select("first_algorithm", "second_algorithm").row(0)
@@ -80,7 +91,60 @@ def _describe_others(others: pl.DataFrame, with_loss: pl.DataFrame, titles: Mapp
     if not said:
         return ""
     places = name_places(others.with_columns(condition="question"), with_loss, titles)
-    return f" Where queues may overflow{places} {escape_text(join_names(said))}."
+    return f" {OVERFLOW[0].upper()}{OVERFLOW[1:]}{places} {escape_text(join_names(said))}."
+
+
+def _tell_buffers(others: pl.DataFrame, rtts: pl.DataFrame, published: pl.DataFrame) -> Iterator[tuple[str, str]]:
+    """Yield who gets how many times the other's rate with the smallest and the largest of some buffers.
+
+    Beside these are the ratios of the publication, where it has them.
+    """
+    parts = [question.split(", ") for question in others["question"]]
+    buffers = [next((part for part in own if BUFFER.fullmatch(part)), None) for own in parts]
+    rest = [", ".join(part for part in own if part != buffer) for own, buffer in zip(parts, buffers, strict=True)]
+    sized = others.with_columns(
+        buffer=pl.Series(buffers, dtype=pl.String).str.strip_prefix("buffer "), rest=pl.Series(rest, dtype=pl.String)
+    ).drop_nulls("buffer")
+    # They are sorted by the size.
+    for own in sized.partition_by("rest", maintain_order=True):
+        ends = own[[0, -1]]
+        if own.height < 2 or ends["ahead_algorithm"].null_count():
+            continue
+        sizes = ends["buffer"].to_list()
+        said: list[str] = []
+        for compared, size in zip(ends.iter_slices(1), sizes, strict=True):
+            who, times, whose = _tell(compared)
+            is_same = bool(said) and said[0].startswith(who)
+            said.append(
+                f"{times if is_same else f'{who} {times} {whose}'}{_show_interval(compared)} with {escape_text(size)}"
+            )
+        of_paper = _tell_published(ends, published)
+        where = escape_text(name_rtts(rtts, own))
+        yield (
+            f"buffer of {escape_text(f'{sizes[0]} to {sizes[1]}')}{f' ({where})' if where else ''}",
+            f"{join_names(said)}{of_paper}",
+        )
+
+
+def _show_interval(compared: pl.DataFrame) -> str:
+    row = compared.row(0, named=True)
+    ends = [row["effect_low_ratio"], row["effect_high_ratio"]]
+    if None in ends:
+        return ""
+    is_ahead = row["ahead_algorithm"] == row["first_algorithm"]
+    low, high = ends if is_ahead else sorted(1 / end for end in ends)
+    return escape_text(f" ({show_plain(low)}–{show_plain(high)})")
+
+
+def _tell_published(ends: pl.DataFrame, published: pl.DataFrame) -> str:
+    """Return the publication's ratios beside those here, in the direction of these; nothing where it lacks one."""
+    asked = ends.with_columns(cell=pl.col("question").str.strip_prefix("buffer "))
+    beside = asked.join(published, on=("table_name", "cell"), how="inner", maintain_order="left")
+    if beside.height < ends.height:
+        return ""
+    is_first = pl.col("ahead_algorithm") == pl.col("first_algorithm")
+    ratios = beside.select(pl.when(is_first).then("expected").otherwise(1 / pl.col("expected"))).to_series()
+    return f"; in the paper {escape_text(join_names([show_plain(ratio) for ratio in ratios]))} times"
 
 
 def _describe_loss(own: pl.DataFrame, rtts: pl.DataFrame) -> str:
@@ -92,7 +156,12 @@ def _describe_loss(own: pl.DataFrame, rtts: pl.DataFrame) -> str:
         part = (times, "" if who in said else whose, _name_rtt(compared, rtts))
         said.setdefault(who, []).append(" ".join(filter(None, part)))
     is_one = len(said) == 1 and not own["ahead_algorithm"].count()
-    return join_names([who if is_one else f"{who} {join_names(parts)}".strip() for who, parts in said.items()])
+    return "; ".join([who if is_one else _place(who, join_names(parts)) for who, parts in said.items()])
+
+
+def _place(who: str, where: str) -> str:
+    """Return "BBR gets 2.00 times CUBIC's rate at 10 ms", or "at 80 ms the comparison is undecided"."""
+    return f"{where} {who}".strip() if who == OPEN else f"{who} {where}".strip()
 
 
 def _tell(compared: pl.DataFrame) -> tuple[str, str, str]:
@@ -101,7 +170,7 @@ def _tell(compared: pl.DataFrame) -> tuple[str, str, str]:
     first, second, ratio = row["first_algorithm"], row["second_algorithm"], row["effect_mean_ratio"]
     if row["ahead_algorithm"] is None or ratio is None:
         return (
-            "it is undecided" if row["verdict"] == UNDECIDED else f"the two are {escape_text(row['verdict'])}",
+            OPEN if row["verdict"] == UNDECIDED else f"the two rates are {escape_text(row['verdict'])}",
             "",
             "",
         )

@@ -9,25 +9,48 @@ import polars as pl
 
 from ccreport.figures.wording.runs import join_names
 from ccreport.report.markup.escape import escape_text
-from ccreport.summarise.grids.plain_numbers import show_ends, show_plain
+from ccreport.summarise.grids.plain_numbers import show_ends
 from ccreport.summarise.statistics.comparisons import UNDECIDED
 
-NO_LOSS, RANDOM, OVERFLOW = "with no loss", "with random loss", "where queues may overflow"
+NO_LOSS, RANDOM = "with no loss", "with random loss"
+# Where no random loss is set, packets are lost, if any are, in the queue before the slowest link.
+OVERFLOW = "where the bottleneck’s buffer can overflow"
 # In the order in which they are told.
-NAMES: Final[Mapping[str, str]] = {NO_LOSS: "no loss", RANDOM: "random loss", OVERFLOW: "queues that may overflow"}
+NAMES: Final[Mapping[str, str]] = {NO_LOSS: "no loss", RANDOM: "random loss", OVERFLOW: OVERFLOW}
 # Of Markdown, within a paragraph.
 BREAK: Final = "\\\n"
 NO_DIFFERENCE: Final = "no clear difference"
 
 
-def join_parts(parts: Iterable[tuple[str, str]]) -> str:
-    """Return a line for each part, "**No loss:** equal.", as Markdown; nothing where there are none."""
-    return BREAK.join(f"**{name[0].upper()}{name[1:]}:** {said}." for name, said in parts)
+def join_parts(parts: Iterable[tuple[str, str]], counts: Iterable[tuple[str, str]] = ()) -> str:
+    """Return a line for each part, "**No loss:** equal.", as Markdown; nothing where there are none.
+
+    After them come `counts`, for which the first page of the PDF has no room; what follows there in full has them.
+    """
+    shown, counted = ([f"**{name[0].upper()}{name[1:]}:** {said}." for name, said in own] for own in (parts, counts))
+    if not shown:
+        return BREAK.join(counted)
+    rest = BREAK.join(["", *counted])
+    return BREAK.join(shown) + (f'[{rest}]{{.content-visible when-format="html"}}' if counted else "")
 
 
-def shorten_rates(parts: Mapping[str, pl.DataFrame]) -> str:
-    """Return which algorithm is faster in most comparisons of each kind of condition, by `NAMES`, and by how much."""
-    return join_parts((NAMES[kind], _sum_up(parts[kind])) for kind in NAMES if kind in parts and parts[kind].height)
+def shorten_rates(
+    parts: Mapping[str, pl.DataFrame],
+    clear: Sequence[tuple[str, str]],
+    others: Sequence[tuple[str, str]],
+    places: Mapping[str, str],
+) -> str:
+    """Return which algorithm is faster in most comparisons of each kind of condition, by `NAMES`, and by how much.
+
+    Lines on single losses, `clear` and `others`, go before the counts; `places` has where each kind is found.
+    """
+    known = {kind: own for kind, own in parts.items() if own.height}
+    told = {kind: (f"{NAMES[kind]}{places[kind]}", _sum_up(known[kind])) for kind in NAMES if kind in known}
+    if not clear and not others:
+        return join_parts(told.values())
+    name, said = told[RANDOM]
+    rest = [told[OVERFLOW]] if OVERFLOW in told else []
+    return join_parts([told[NO_LOSS], *clear], [*others, (f"all {name}", said), *rest])
 
 
 def _sum_up(own: pl.DataFrame) -> str:
@@ -38,28 +61,27 @@ def _sum_up(own: pl.DataFrame) -> str:
         first = f"{'both' if own.height == 2 else f'all {own.height:,}'} comparisons"
     others = [part for part in by_count[1:] if part["ahead_algorithm"].count()]
     counted = zip([by_count[0], *others], [first, *(f"{part.height:,}" for part in others)], strict=True)
-    return "; ".join(f"{escape_text(part['verdict'][0])} in {count}{_add_most(part)}" for part, count in counted)
+    return "; ".join(f"{escape_text(part['verdict'][0])} in {count}{_add_ends(part)}" for part, count in counted)
 
 
-def _add_most(part: pl.DataFrame) -> str:
-    """Return how many times the other's rate an algorithm that is ahead has at most."""
+def _add_ends(part: pl.DataFrame) -> str:
+    """Return how many times the other's rate an algorithm that is ahead has at least and at most."""
     ratio = pl.col("effect_mean_ratio")
-    most = part.drop_nulls("ahead_algorithm").select(pl.max_horizontal(ratio, 1 / ratio).max()).item()
-    return "" if most is None else f" (up to {show_plain(most)} times)"
+    leads = part.drop_nulls(("ahead_algorithm", "effect_mean_ratio")).select(pl.max_horizontal(ratio, 1 / ratio))
+    return "" if leads.is_empty() else f" ({show_ends(leads.to_series())} times)"
 
 
-def shorten_sharing(pair: pl.DataFrame, others: pl.DataFrame) -> str:
-    """Return who gets more at each `loss`, and in how many of the other comparisons, in which queues may overflow.
+def shorten_sharing(pair: pl.DataFrame, others: pl.DataFrame, of_buffers: Sequence[tuple[str, str]] = ()) -> str:
+    """Return who gets more at each `loss`, and in how many of the other comparisons, in which buffers can overflow.
 
-    Losses at which the same is found are told together.
+    Losses at which the same is found are told together; `of_buffers` are lines on sizes of the buffer.
     """
     by_loss = groupby(pair.partition_by("loss", maintain_order=True), key=_find_ahead)
     alike = [(who, pl.concat(owns)) for who, owns in by_loss]
     parts = [(_join_losses(own["loss"].unique(maintain_order=True)), _tell_lead(who, own)) for who, own in alike]
     counted = Counter(others["ahead_algorithm"].drop_nulls()).most_common()
-    if counted:
-        parts.append((NAMES[OVERFLOW], _count_by_name("gets more", counted, others.height)))
-    return join_parts(parts)
+    rest = [(NAMES[OVERFLOW], _count_by_name("gets more", counted, others.height))] if counted else []
+    return join_parts([*parts, *of_buffers], rest)
 
 
 def _count_by_name(what: str, counted: Sequence[tuple[str, int]], total: int) -> str:
@@ -97,17 +119,17 @@ def _tell_lead(who: str, own: pl.DataFrame) -> str:
     return escape_text(f"{who} gets {show_ends(ratios)} times {second if who == first else first}’s rate")
 
 
-def shorten_retransmits(under_loss: pl.DataFrame, others: pl.DataFrame) -> str:
-    """Return which algorithm retransmits less under random loss alone, and which surely does elsewhere."""
-    if under_loss.is_empty() or not others["ahead_algorithm"].count():
+def shorten_retransmits(under_loss: pl.DataFrame, others: pl.DataFrame, cases: Sequence[tuple[str, str]]) -> str:
+    """Return which algorithm retransmits less under random loss alone, and which surely does elsewhere, by how much.
+
+    `cases` are lines on the clear differences elsewhere.
+    """
+    if under_loss.is_empty() or not cases:
         return ""
     less = Counter(under_loss["ahead_algorithm"].drop_nulls()).most_common()
     lossy = f"{NO_DIFFERENCE} in {under_loss.height:,} comparisons"
     if less:
         lossy = _count_by_name("retransmits less", less, under_loss.height)
-    is_first = pl.col("ahead_algorithm") == pl.col("first_algorithm")
-    more = others.drop_nulls("ahead_algorithm").select(
-        pl.when(is_first).then("second_algorithm").otherwise("first_algorithm")
-    )
-    elsewhere = _count_by_name("retransmits more", Counter(more.to_series()).most_common(), others.height)
-    return join_parts([(NAMES[RANDOM], lossy), ("elsewhere", elsewhere)])
+    left = others.height - others["ahead_algorithm"].count()
+    rest = [("elsewhere", f"{NO_DIFFERENCE} in {left:,} of {others.height:,} comparisons")] if left else []
+    return join_parts([(NAMES[RANDOM], lossy), *cases], rest)
