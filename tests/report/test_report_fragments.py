@@ -180,7 +180,7 @@ def test_how_flows_were_paced_and_how_often_cells_repeat_is_said(inputs: dict[st
     repeated = describe_repetitions(declared, tmp_path)
     said = html.unescape(render_measured(facts, repeated, has_runs=True))
     assert "Flows were paced to 9.9 Gbit/s (2 runs) and 2.4 Gbit/s (1 run)." in said
-    assert " A cell of Table V is of 5 runs (median; 3 to 6). " in said
+    assert " Repetitions: a cell of Table V is of 5 runs (median; 3 to 6). " in said
     assert describe_repetitions({"reproduction": {}, "tables": {}}, tmp_path) == ""
     many = paced.with_columns(pacing_bps=pl.Series([1e9, 2e9, 3e9, 4e9]))
     assert describe_pacing(pl.concat([many, many.with_columns(pl.col("pacing_bps") * 7)])) == "1 to 28 Gbit/s each"

@@ -262,7 +262,11 @@ def test_the_first_page_has_short_findings_and_the_picture_before_all_else(tmp_p
     )
     front = f"::::: {{.front}}\n\n{words}\n\n{picture}\n\n:::::\n"
     note = "::: {.callout-note}\n\n## About\n\nNot theirs. Short tests. BBR is BBRv2.\n\nThe rest.\n\n:::\n"
-    render(tmp_path, index=f"{note}\n{front}\nAfter.\n", next="## Figure 2: Rates {#two .unnumbered}\n\nText.\n")
+    render(
+        tmp_path,
+        index=f"{note}\n{front}\nAfter.\n\n{'Words. ' * 200}\n",
+        next="## Figure 2: Rates {#two .unnumbered}\n\nText.\n",
+    )
     words = read(tmp_path)
     parts = (
         "Not theirs. BBR is BBRv2.",

@@ -114,3 +114,34 @@ def test_most_of_the_words_are_in_the_heading_of_what_is_found_first(tmp_path: P
     page.fill("#search-words", "starved")
     expect(found.locator("a").first).to_have_text(SECTIONS["four"][0])
     page.close()
+
+
+@pytest.mark.slow
+@needs_chromium
+def test_a_section_of_the_methods_goes_before_others_of_the_same_words_and_the_summary_before_other_text(
+    tmp_path: Path, browser: Browser
+):
+    def write_sections(name: str, *sections: tuple[str, str]) -> None:
+        listed = "".join(
+            f'<section id="s{n}"><h2>{head}</h2><p>{said}</p></section>' for n, (head, said) in enumerate(sections)
+        )
+        write_page(tmp_path, f"<main><h1>Page {name}</h1>{listed}</main>", f"{name}.html")
+
+    write_sections("tables", ("Table: mean and CV", "CV"), ("Rows", "Excluded."))
+    write_sections("methods", ("Cells, means and the coefficient of variation (CV)", "Of many words about cells."))
+    write_sections(
+        "index", ("What was left out", "Of all runs that there are, some are excluded, and for what reason.")
+    )
+    add_search(tmp_path)
+    write_search(tmp_path)
+    (tmp_path / "search.html").write_text(SEARCH_PAGE, encoding="utf-8")
+    page = browser.new_page()
+    page.goto((tmp_path / "search.html").as_uri())
+    for words, first in {
+        "CV": "Cells, means and the coefficient of variation (CV)",
+        "excluded": "What was left out",
+        "omitted": "What was left out",
+    }.items():
+        page.fill("#search-words", words)
+        expect(page.locator("#search-results a").first).to_have_text(first)
+    page.close()

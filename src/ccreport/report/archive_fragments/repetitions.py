@@ -28,4 +28,5 @@ def describe_repetitions(declared: Mapping[str, Any], summaries: Path) -> str:
     titles = [declared["tables"][name]["title"].partition(":")[0] for name, own in counts.items() if own.len()]
     typical = median_high(known)
     spread = "" if known[0] == known[-1] else f" (median; {known[0]} to {known[-1]})"
-    return escape_text(f"A cell of {join_names(titles)} is of {typical} run{'' if typical == 1 else 's'}{spread}.")
+    count = f"{typical} run{'' if typical == 1 else 's'}"
+    return escape_text(f"Repetitions: a cell of {join_names(titles)} is of {count}{spread}.")

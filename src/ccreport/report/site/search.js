@@ -5,9 +5,9 @@
   const AROUND = 100;
   // Of a text the first so many places of the words are looked at.
   const PLACES = 300;
-  // Of pages that match as well, those with results and what was left out go before how they were made, and both before
+  // Of pages that match as well, the summary goes first, and those with results and what was left out go before how they were made, and both before
   // lists of columns and commands, which have most words.
-  const WEIGHTS = { methods: 0.5, dictionary: 0.2, changes: 0.2, docs: 0.2, tutorial: 0.2, own_archive: 0.2, evaluations: 0.2 };
+  const WEIGHTS = { index: 2, methods: 0.5, dictionary: 0.2, changes: 0.2, docs: 0.2, tutorial: 0.2, own_archive: 0.2, evaluations: 0.2 };
   Object.assign(WEIGHTS, { collect: 0.2, elsewhere: 0.2, cluster: 0.2, publish: 0.2, configuration: 0.2, commands: 0.2, performance: 0.2 });
   // What a reader may call it, and what pages do.
   const OTHER_WORDS = {
@@ -15,6 +15,8 @@
     rtt: "latency delay ping",
     rate: "bandwidth speed",
     retransmit: "resend resent",
+    excluded: "exclusion omitted discarded rejected",
+    repetitions: "repeats replicates replications",
   };
   lunr.tokenizer.separator = /[\s\-/,;:()=]+/;
 
@@ -54,13 +56,15 @@
     };
   };
 
-  // Of a section how many of the words its heading has, where these are most of them.
+  // Of a section how many of the words its heading has, where these are most of them; of the methods, which define what
+  // their headings name, a little more.
   const countHeaded = tokens => {
     const wanted = stem(tokens.join(" "));
     return row => {
-      const found = stem(searchDocuments[row][3]);
+      const [page, , , section] = searchDocuments[row];
+      const found = stem(section);
       const count = wanted.filter(word => found.includes(word)).length;
-      return [row, 2 * count > wanted.length ? count : 0];
+      return [row, 2 * count > wanted.length ? count + (page === "methods.html" ? 0.5 : 0) : 0];
     };
   };
 
