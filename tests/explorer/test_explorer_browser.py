@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import partial
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
+from itertools import pairwise
 from pathlib import Path
 from urllib.parse import quote, urlsplit
 
@@ -382,6 +383,9 @@ def test_runs_differ_in_strength_and_by_letters_and_algorithms_by_colour_and_das
     assert len({tuple(look) for look in looks}) == 4
     letters = page.locator("#x-chart .rate_group .mark-text.role-mark text")
     assert sorted(letters.all_text_contents()) == ["A", "A", "B", "B"]
+    # None is over another, though the lines of both runs end at the same values.
+    tops = sorted(letters.evaluate_all("letters => letters.map(letter => letter.getBoundingClientRect().top)"))
+    assert all(below - above > 9 for above, below in pairwise(tops))
     (*widths,) = page.locator("#x-picked .x-sample line").evaluate_all(get, ["stroke-width"])
     assert widths == [["2.6"], ["1.5"]]
 
@@ -482,6 +486,17 @@ def test_a_column_has_the_same_decimals_but_for_what_they_would_hide(open_page: 
     assert page.evaluate(show, [1200, 3]) == ["1,200", "3"]
 
 
+def test_a_card_has_the_digits_of_the_list(open_page: Open) -> None:
+    page = open_page(f"#run={FIRST}")
+    show = """values => {
+        const column = { key: "retransmit_ratio", isText: false, decimals: null, values, value: row => values[row] };
+        return values.map((_, row) => ccreportExplorer.showAmong(column, row, values.map((_, other) => other)));
+    }"""
+    assert page.evaluate(show, [0.009459, 9.69, 1.5]) == ["0.0095", "9.690", "1.500"]
+    rate = rows_of(page).filter(has=page.locator("input:checked")).locator("td[data-key=rate_bps]").inner_text()
+    expect(page.locator("#x-picked")).to_contain_text(f"{rate.strip()} Mbit/s")
+
+
 def test_a_line_sums_up_the_rates_that_the_filters_leave(open_page: Open) -> None:
     page = open_page("#mode=cubic")
     # 1 to 60 Mbit/s; the interrupted run of all, whose mode is not known, has none.
@@ -490,6 +505,8 @@ def test_a_line_sums_up_the_rates_that_the_filters_leave(open_page: Open) -> Non
     expect(page.locator("#x-rate")).to_have_text("Rate: mean 7.00, median 7.00 Mbit/s")
     page.fill("#x-find", "nothing")
     expect(page.locator("#x-rate")).to_be_empty()
+    # Of several conditions, 4 Mbit/s and 10 Gbit/s, a mean says nothing.
+    expect(open_page().locator("#x-rate")).to_be_empty()
 
 
 def test_runs_of_a_condition_are_told_apart_by_their_sessions(open_page: Open) -> None:

@@ -27,6 +27,8 @@
   const FLOW_WIDTH = 0.6;
   const FLOW_OPACITY = 0.85;
   const LETTER_PX = 9;
+  // From one letter to the next below it.
+  const LETTER_STEP_PX = 11;
   // Letters of more lines would hide each other.
   const LETTERED_LINES = 8;
   const LETTERS = "ABCDEF";
@@ -113,7 +115,7 @@
     const points = shown.reduce((sum, { key }) => sum + datasets[key].length, 0);
     const isLight = points <= SVG_POINTS;
     const strengths = explorer.listStrengths(runs.length);
-    const room = width - (strengths ? LETTER_PX * runs.length : 0);
+    const room = width - (strengths ? 2 * LETTER_PX : 0);
     const look = { scales: makeScales(list, datasets, isDark), by, end, width: room, isLight, strengths };
     const within = span && span[0] < end ? span : null;
     const make = runs.length > STRENGTHS.length ? makeGrid : makePanel;
@@ -181,18 +183,36 @@
     return { opacity: { condition: byRun, value: 0.12 }, strokeWidth: { field: "r", type: "ordinal", scale, legend: null } };
   };
 
-  // The letters of runs at the right ends of their lines as far as they are shown, each run's in a column of its own.
-  const makeLetters = (strengths, { x, y, color }) =>
-    strengths.map((_, i) => ({
-      mark: { type: "text", align: "left", dx: 2 + LETTER_PX * i, fontSize: 11, fontWeight: "bold" },
+  // The letters of runs at the right ends of their lines as far as they are shown, so far apart that none hides another: from
+  // the lowest up each is moved to above the one before, then from the highest down to below the panel's edge and each other.
+  const makeLetters = (most, { x, y, color }) => {
+    const step = (LETTER_STEP_PX / PANEL_PX) * most;
+    const spread = [["ascending", "max", -step], ["descending", "min", step]].flatMap(([order, op, distance]) => [
+      { window: [{ op: "row_number", as: "place" }], sort: [{ field: "v", order }] },
+      { calculate: `${op === "min" ? `min(${most}, datum.v)` : "datum.v"} + ${distance} * datum.place`, as: "v" },
+      { window: [{ op, field: "v", as: "moved" }], sort: [{ field: "place" }], frame: [null, 0] },
+      { calculate: `datum.moved - ${distance} * datum.place`, as: "v" },
+    ]);
+    return {
+      mark: { type: "text", align: "left", dx: 2, fontSize: 11, fontWeight: "bold" },
       transform: [
-        { filter: `datum.r == '${LETTERS[i]}' && isValid(datum.v) && datum.t >= from && datum.t <= until` },
+        { filter: "isValid(datum.v) && datum.t >= from && datum.t <= until" },
         { aggregate: [{ op: "argmax", field: "t", as: "last" }], groupby: ["k", "r", "c"] },
         { calculate: "datum.last.t", as: "t" },
         { calculate: "datum.last.v", as: "v" },
+        ...spread,
       ],
       encoding: { x, y, color, text: { field: "r" } },
-    }));
+    };
+  };
+
+  // Where the axis of values up to `most` ends, with about so many steps of 1, 2 or 5 times a power of ten.
+  const findNice = (most, count) => {
+    const power = 10 ** Math.floor(Math.log10(most / count));
+    const times = most / count / power;
+    const step = power * (times >= Math.sqrt(50) ? 10 : times >= Math.sqrt(10) ? 5 : times >= Math.SQRT2 ? 2 : 1);
+    return step * Math.ceil(most / step);
+  };
 
   const makeLayers = ({ key, unit, most, limits, lines }, { scales, by, width, isLight, strengths }, isLast, isLeft = true) => {
     const x = {
@@ -214,7 +234,8 @@
       mark: { type: "line", clip: true, strokeJoin: "round" },
       encoding: { x, y, ...scales, detail: { field: "k" }, ...makeStrength(by, strengths) },
     };
-    const letters = strengths && lines <= LETTERED_LINES ? makeLetters(strengths, { x, y, color: scales.color }) : [];
+    const highest = findNice(scale.domain[1], scale.nice);
+    const letters = strengths && lines <= LETTERED_LINES ? [makeLetters(highest, { x, y, color: scales.color })] : [];
     const tooltip = [
       { field: "n", title: "line" },
       { field: "t", title: "time (s)", format: ".2~f" },

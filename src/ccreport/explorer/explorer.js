@@ -14,6 +14,8 @@
   const WIDE = "(min-width: 84rem)";
   const PHONE = "(max-width: 40rem)";
   const SUSPECT = "suspect";
+  // By how much of it a sum of numbers of 4 digits differs from a number of 4 digits.
+  const ROUNDING = 0.001;
   // Options for what a link filters by and no run has.
   const ABSENT = "x-absent";
   const byId = id => document.getElementById(`x-${id}`);
@@ -25,6 +27,8 @@
   let rows = [];
   let state;
   let drawing = 0;
+  // The series of the picked runs, once they are loaded.
+  let drawnRuns = [];
   let drawnWidth = 0;
   let scatter = null;
   let scattering = 0;
@@ -192,6 +196,7 @@
     const pages = table.pages(rows);
     state.page = Math.min(state.page, pages - 1);
     table.show(rows, state.sort, state.page, state.picked);
+    showCards();
     const show = count => count.toLocaleString("en");
     byId("count").textContent = `${show(rows.length)} of ${show(list.count)} runs`;
     byId("rate").textContent = explorer.summariseRate(list, rows);
@@ -344,6 +349,7 @@
     const missing = runs.every(run => run.flows_count) ? "" : describeMissing(chart);
     const isReported = runs.some(run => run.flows.length > 0 && !run.is_acknowledged);
     byId("rate_note").hidden = !isReported || !chart.shown.some(({ key }) => key === "rate");
+    drawnRuns = runs;
     byId("legend").replaceChildren(...makeLegend(runs));
     showFlows(runs);
     byId("missing").textContent = [...runs.map(describeLargeRun), missing].filter(Boolean).join(" ");
@@ -419,13 +425,19 @@
     if (isEmpty) byId("chart").setAttribute("aria-label", "No run picked");
     byId("see").textContent = `See ${state.picked.length} picked`;
     byId("missing").textContent = "";
-    byId("picked").replaceChildren(...state.picked.map(makeCard));
-    byId("legend").replaceChildren(...makeLegend([]));
+    drawnRuns = [];
+    showCards();
     showSpan();
   };
 
+  // With the digits of the list, which are those of the runs in it.
+  const showCards = () => {
+    byId("picked").replaceChildren(...state.picked.map(makeCard));
+    byId("legend").replaceChildren(...makeLegend(drawnRuns));
+  };
+
   const makeCard = (row, i) => {
-    const show = key => list.columns.get(key).show(row);
+    const show = key => explorer.showAmong(list.columns.get(key), row, rows);
     const rules = list.columns.get("suspect_rules").value(row);
     const label = `Remove run ${explorer.runLetters[i]}`;
     const remove = make("button", { type: "button", class: "x-remove", "aria-label": label }, "×");
@@ -473,7 +485,15 @@
       const rates = flows.filter(flow => cc === null || flow.cc === cc).map(({ totals }) => totals[1] ?? totals[0]);
       return rates.reduce((sum, rate) => sum + (rate ?? 0), 0);
     });
-    const shown = sums.map((sum, i) => (sum ? `${runs.length > 1 ? `${explorer.runLetters[i]} ` : ""}${explorer.showNumber(sum / list.rate.divisor)}` : ""));
+    const column = list.columns.get("rate_bps");
+    const show = (sum, i) => {
+      const [rate, whole] = [sum / list.rate.divisor, column.value(state.picked[i])];
+      // A sum that is the run's rate but for the rounding of its parts is shown as that.
+      const isWhole = whole !== null && Math.abs(rate - whole) < ROUNDING * whole;
+      const shown = isWhole ? explorer.showAmong(column, state.picked[i], rows) : explorer.showNumber(rate);
+      return `${runs.length > 1 ? `${explorer.runLetters[i]} ` : ""}${shown}`;
+    };
+    const shown = sums.map((sum, i) => (sum ? show(sum, i) : ""));
     return shown.some(Boolean) ? `: ${shown.filter(Boolean).join(", ")} ${list.rate.unit}` : "";
   };
 

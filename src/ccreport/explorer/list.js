@@ -105,6 +105,13 @@
       ? Number(value.toPrecision(2)).toFixed(1 - Math.floor(Math.log10(Math.abs(value))))
       : explorer.showNumber(value, decimals);
 
+  // A value as the list has it, in which these rows are.
+  explorer.showAmong = (column, row, rows) => {
+    const decimals = column.isText ? null : explorer.chooseDecimals(column, rows);
+    const isFree = column.decimals === null && decimals !== null;
+    return isFree && column.value(row) !== null ? explorer.showFixed(column.value(row), decimals) : column.show(row);
+  };
+
   // 4 significant digits where no number of decimals is given, with commas between thousands, as the charts have them.
   explorer.showNumber = (value, decimals = null) => {
     const text = decimals === null ? String(Number(value.toPrecision(4))) : value.toFixed(decimals);
@@ -195,9 +202,14 @@
       .map(name => list.rules[name] ?? name)
       .join("; ");
 
-  // "rate: mean 9.43, median 9.58 Gbit/s", of the rows that have one.
+  // What runs of one condition have in common.
+  const CONDITION = ["job", "host", "sender_host", "cc_list", "flows_count", "rtt_ms", "loss_pct", "loss_pattern"];
+
+  // "rate: mean 9.43, median 9.58 Gbit/s", of the rows that have one; nothing of several conditions, whose mean says nothing.
   explorer.summariseRate = (list, rows) => {
     const column = list.columns.get("rate_bps");
+    const isOne = key => new Set(rows.map(row => list.columns.get(key)?.value(row))).size < 2;
+    if (!CONDITION.every(isOne)) return "";
     const rates = rows.map(row => column.value(row)).filter(rate => rate !== null).sort((a, b) => a - b);
     if (rates.length === 0) return "";
     const mean = rates.reduce((sum, rate) => sum + rate, 0) / rates.length;

@@ -82,16 +82,14 @@
       this.shown = rows.slice(this.first, this.first + PAGE_ROWS);
       this.focused = Math.min(this.focused, Math.max(0, this.shown.length - 1));
       this.table.setAttribute("aria-rowcount", rows.length + 1);
-      const texts = this.columns.map(column => this.listTexts(column, explorer.chooseDecimals(column, rows)));
+      const texts = this.columns.map(column => this.listTexts(column, rows));
       this.body.replaceChildren(...this.shown.map((row, i) => this.makeRow(row, i, texts)));
       this.mark(picked);
     }
 
-    listTexts(column, decimals) {
+    listTexts(column, rows) {
       if (column.isText) return this.shown.map(column.shorten ?? column.show);
-      const isFree = column.decimals === null && decimals !== null;
-      const show = row => (isFree && column.value(row) !== null ? explorer.showFixed(column.value(row), decimals) : column.show(row));
-      return explorer.alignPoints(this.shown.map(show));
+      return explorer.alignPoints(this.shown.map(row => explorer.showAmong(column, row, rows)));
     }
 
     makeRow(row, i, texts) {
