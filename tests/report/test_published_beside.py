@@ -47,7 +47,7 @@ def test_the_numbers_of_both_stand_in_the_rows_and_columns_of_the_publication() 
     assert lines[3] == ["no loss", *same, "", *same, "≈", *same, "≠", "9.65", "–", "9.61", "0.0", "?"]
     nothing = ["–"] * 4 + [""]
     assert lines[4] == ["0.1 % loss", *nothing * 2, "9.65", "0.3", "0.078", "0.0", "!", "9.65", "0.3", "–", "–", ""]
-    assert "; ".join(SIGNS.values()) + "; no sign: same within the intervals." in lines[5]
+    assert "; ".join(SIGNS.values()) + "; no sign: not distinguishable." in lines[5]
 
 
 def test_rates_of_unlike_lines_are_shares_of_the_line_rate() -> None:

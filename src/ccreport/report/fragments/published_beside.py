@@ -77,7 +77,7 @@ def render_published_beside(own: pl.DataFrame, table: str, title: str, other_nam
         headings=headings * len(columns),
         is_number=[True, True, True, True, False] * len(columns),
         cells=cells,
-        notes=[f"{'; '.join([*signs, f'no sign: {WITHIN}'])}."] if signs else [],
+        notes=[f"{'; '.join([*signs, 'no sign: not distinguishable'])}."] if signs else [],
         caption=f"Means in {unit}; CV in %",
         less=("CV",),
     )
