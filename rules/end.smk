@@ -8,7 +8,7 @@ from functools import cache
 from ccreport.core.algorithms import list_doubtful
 from ccreport.ingest.edge.unfitting_paths import describe_unfitting_paths
 from ccreport.rebuild.unknown_runs import list_unknown_runs
-from ccreport.report.fragments.first_page.key_numbers import list_key_numbers
+from ccreport.report.first_page.key_numbers import list_key_numbers
 
 # What people open after a build of these.
 MADE = {
