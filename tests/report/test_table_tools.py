@@ -72,6 +72,15 @@ def test_a_field_filters_rows_by_all_words_and_by_their_group(page: Page):
     assert len(page.evaluate(SHOWN)) == 26
 
 
+def test_a_table_says_how_many_rows_it_has_and_whether_they_scroll(page: Page):
+    count = page.locator(".table-tools output")
+    assert count.inner_text() == "24 rows"
+    page.evaluate("document.querySelector('.table-scroll').style.maxHeight = '20rem'")
+    page.wait_for_function("document.querySelector('.table-tools output').textContent === '24 rows; scroll'")
+    page.get_by_role("searchbox", name="Filter rows: Jobs").fill("job0")
+    assert count.inner_text() == "1 of 24 rows"
+
+
 def test_a_verdict_is_chosen_exactly_and_a_link_asks_for_rows(page: Page, tmp_path: Path):
     verdicts = ("holds", "contradicted", "holds", "differs only in size")
     marks = [f"<strong>{verdicts[n % 4]}</strong>" for n in range(22)]
@@ -85,11 +94,11 @@ def test_a_verdict_is_chosen_exactly_and_a_link_asks_for_rows(page: Page, tmp_pa
     # Of other tables of the page nothing is asked.
     for asked, count in (
         ("?rows=size#claims", "5 of 22 rows"),
-        ("?rows=only#others", ""),
+        ("?rows=only#others", "22 rows"),
         # 1, 5, 9, 13, 17, 21, and 3, 7, 11, 15, 19.
         ("?verdict=contradicted#claims", "6 of 22 rows"),
         ("?verdict=differs+only+in+size#claims", "5 of 22 rows"),
-        ("?verdict=nonsense#claims", ""),
+        ("?verdict=nonsense#claims", "22 rows"),
     ):
         page.goto(f"{(tmp_path / 'claims.html').as_uri()}{asked}")
         assert page.locator(".table-tools output").inner_text() == count

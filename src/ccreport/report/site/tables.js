@@ -81,6 +81,7 @@
     field.type = "search";
     field.placeholder = "Filter rows";
     field.setAttribute("aria-label", `Filter rows: ${table.closest("[aria-label]")?.getAttribute("aria-label") ?? ""}`);
+    const box = table.closest(".table-scroll");
     const filter = () => {
       const words = field.value.toLowerCase().split(/\s+/).filter(Boolean);
       const shown = new Set();
@@ -90,14 +91,18 @@
         if (!row.hidden) shown.add(groups.get(row));
       }
       for (const one of all) if (isGroup(one)) one.hidden = !shown.has(one);
-      count.textContent = words.length || choice.value ? `${rows.filter(row => !row.hidden).length} of ${rows.length} rows` : "";
+      const shownCount = rows.filter(row => !row.hidden).length;
+      const counted = shownCount < rows.length ? `${shownCount} of ${rows.length} rows` : `${rows.length} rows`;
+      count.textContent = box && box.scrollHeight > box.clientHeight + 1 ? `${counted}; scroll` : counted;
     };
+    // Whether the box scrolls changes with the window, and when a fold opens.
+    if (box) new ResizeObserver(filter).observe(box);
     field.addEventListener("input", filter);
     choice.addEventListener("input", filter);
     const tools = document.createElement("p");
     tools.className = "table-tools";
     tools.append(field, ...(ofVerdict < 0 ? [] : [choice]), count);
-    (table.closest(".table-scroll") ?? table).before(tools);
+    (box ?? table).before(tools);
     field.value = asked.get("rows") ?? "";
     choice.value = asked.get("verdict") ?? "";
     filter();
