@@ -13,8 +13,8 @@ from ccreport.core.tables import conform
 from ccreport.figures.exhibits import find_exhibits
 from ccreport.report.fragments.claims import describe_claims, render_claims
 from ccreport.report.fragments.claims_beside import describe_beside
+from ccreport.report.fragments.compared_pairs import count_pairs
 from ccreport.report.fragments.reproduction import (
-    count_pairs,
     describe_reproduction,
     judge_pair,
     render_reproduction,
@@ -128,7 +128,11 @@ def test_a_cell_shows_both_rates_shares_and_the_verdict() -> None:
     short = render_reproduction(make_compared(make_pair("a")), TITLES, ALGORITHMS, "It is *small*.", has_cells=False)
     assert "**1 of 1** pairs of cells are reproduced." in short
     # In the summary above the tables: no line below them.
-    assert re.search(r"^\*\*1 of 1\*\*.* The supplement has all cells\.$", short, re.MULTILINE)
+    assert re.search(
+        r"^\*\*1 of 1\*\*.* The supplement has the interval and the runs of each cell\.$", short, re.MULTILINE
+    )
+    # Its table is there all the same.
+    assert 'class="table-scroll beside"' in short
     assert "80.0 %" not in short
     assert "&#42;small&#42;" not in short
 

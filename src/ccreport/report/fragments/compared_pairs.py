@@ -1,4 +1,4 @@
-"""Words about compared cells: which algorithms their pairs are of, and why a cell is undecided."""
+"""Compared cells: how many pairs are reproduced, of which algorithms they are, and why a cell is undecided."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -6,9 +6,9 @@ from typing import Any
 import polars as pl
 
 from ccreport.compare.expected import RUNS_AT_LEAST
-from ccreport.compare.pairs import choose_pair
+from ccreport.compare.pairs import SUSPECT, choose_pair
 from ccreport.compare.reproduction import ADDED, MISSING
-from ccreport.compare.verdicts import UNDECIDED
+from ccreport.compare.verdicts import NOT_REPRODUCED, REPRODUCED, UNDECIDED
 from ccreport.figures.wording.runs import join_names
 from ccreport.report.markup.escape import escape_text
 
@@ -54,3 +54,25 @@ def tell_few_runs(cells: pl.DataFrame) -> str:
 
 def _is_few(count: int | None) -> bool:
     return count is not None and count < RUNS_AT_LEAST
+
+
+def count_pairs(compared: pl.DataFrame) -> dict[str, int]:
+    """Return how many pairs are compared, reproduced, not_reproduced, undecided, missing (a cell of it here), suspect.
+
+    Suspect pairs are in no other number.
+    """
+    pairs = compared.group_by("comparison", "table_name", "cell", maintain_order=True).agg(
+        is_suspect=(pl.col("cell_state") == SUSPECT).any(),
+        is_missing=(pl.col("cell_state") == MISSING).any(),
+        verdict=pl.col("pair_verdict").first(ignore_nulls=True),
+    )
+    counted = pairs.filter(~pl.col("is_suspect"))
+    verdicts = counted["verdict"].drop_nulls()
+    return {
+        "compared": verdicts.len(),
+        "reproduced": int((verdicts == REPRODUCED).sum()),
+        "not_reproduced": int((verdicts == NOT_REPRODUCED).sum()),
+        "undecided": int((verdicts == UNDECIDED).sum()),
+        "missing": counted.filter("is_missing").height,
+        "suspect": pairs.height - counted.height,
+    }

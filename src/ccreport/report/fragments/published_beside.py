@@ -2,6 +2,8 @@
 
 from collections.abc import Iterator, Mapping
 from itertools import groupby
+from pathlib import Path
+from types import MappingProxyType
 from typing import Any, Final
 
 import polars as pl
@@ -12,6 +14,7 @@ from ccreport.core.text import make_label
 from ccreport.report.markup.blocks import Html, text
 from ccreport.report.markup.escape import escape_text, fence_html
 from ccreport.report.markup.table_box import open_table_box
+from ccreport.summarise.database import connect
 from ccreport.summarise.grids.grid import (
     MISSING,
     Cell,
@@ -24,6 +27,7 @@ from ccreport.summarise.grids.grid import (
 from ccreport.summarise.grids.headings import format_name, write_heading
 from ccreport.summarise.grids.html import format_html
 from ccreport.summarise.grids.plain_numbers import show_plain
+from ccreport.summarise.grids.publication import list_rtts
 
 # Of inconsistent cells the page says whether they are less apart than this.
 NEAR: Final = 0.05
@@ -33,6 +37,11 @@ NEARLY: Final = f"differs by less than {100 * NEAR:g} %"
 APART: Final = "differs"
 ROW_KEYS: Final = ("test_group", "sender_speed", "path_class", "buffer_bytes", "sharing", "flows_count")
 COLUMN_KEYS: Final = ("rtt_bucket", "algorithm")
+# The columns of each cell, of which the first is named after the publication, and the groups that they are in.
+OTHER: Final = "Paper"
+SIGN: Final = "=?"
+HEADINGS: Final = (OTHER, "Here", SIGN, OTHER, "Here")
+GROUPS: Final = [("Mean", 3), ("CV", 2)]
 # What stands behind a mean of this archive, and what that says; one that is the same within the intervals has nothing.
 SIGNS: Final = {
     "≈": f"≈ {NEARLY}",
@@ -51,10 +60,23 @@ SCALES: Final = {
 }
 
 
-def render_published_beside(own: pl.DataFrame, table: str, title: str, other_name: str) -> str:
+def read_buckets(database: Path, compared: pl.DataFrame) -> dict[str, dict[str, str]]:
+    """Return by table what its RTT buckets are called above columns: with the round-trip times that they have here.
+
+    `database` is the evaluation's, `compared` are rows as `compare_tables` writes them.
+    """
+    tables = compared.filter(pl.col("rtt_bucket").is_not_null())["table_name"].unique().sort()
+    with connect(database) as connection:
+        return {table: list_rtts(connection, table) for table in tables}
+
+
+def render_published_beside(
+    own: pl.DataFrame, table: str, title: str, other_name: str, buckets: Mapping[str, str] = MappingProxyType({})
+) -> str:
     """Return the compared cells of a table (rows as `compare_tables` writes them) as an HTML table.
 
     Rates are in Gbit/s or Mbit/s, or in per cent of the line rate where the two line rates differ; CVs in per cent.
+    `buckets` are other names of RTT buckets, as `read_buckets` has them of a table.
     """
     rows, across = _choose_keys(own)
     columns = own.select(across).unique(maintain_order=True).rows()
@@ -65,25 +87,29 @@ def render_published_beside(own: pl.DataFrame, table: str, title: str, other_nam
         [cell for column in columns for cell in _list_cells(here.get((*name, *column)), wanted, divisor)]
         for name in names
     ]
-    headings = [other_name, "CV", "Here", "CV", "=?"]
-    used = {cell.text for row in cells for cell in row[4::5]}
+    of_cell = len(HEADINGS)
+    headings = [other_name if heading == OTHER else heading for heading in HEADINGS]
+    used = {cell.text for row in cells for cell in row[HEADINGS.index(SIGN) :: of_cell]}
     signs = [said for sign, said in SIGNS.items() if sign in used]
     grid = Grid(
         table=make_label(own["comparison"][0], table) + "-beside",
         title=title,
         stubs=[write_heading(key) for key in rows],
         names=[[format_name(key, value) for key, value in zip(rows, name, strict=True)] for name in names],
-        spanners=[list(_span(columns, level)) for level in range(len(across))],
+        spanners=[
+            *(list(_span(columns, level, buckets)) for level in range(len(across))),
+            GROUPS * len(columns),
+        ],
         headings=headings * len(columns),
-        is_number=[True, True, True, True, False] * len(columns),
+        is_number=[heading != SIGN for heading in HEADINGS] * len(columns),
         cells=cells,
         notes=[f"{'; '.join([*signs, 'no sign: not distinguishable'])}."] if signs else [],
         caption=f"Means in {unit}; CV in %",
-        less=("CV",),
+        less=[place for place in range(of_cell * len(columns)) if place % of_cell >= GROUPS[0][1]],
     )
     label = escape_text(f"{title}, beside each other")
     shown = format_html(grid)
-    box = open_table_box(shown, label, "beside", of_group=5)
+    box = open_table_box(shown, label, "beside", of_group=of_cell)
     return fence_html(f"{box}\n{shown}\n</div>")
 
 
@@ -131,15 +157,16 @@ def _choose_measure(own: pl.DataFrame) -> tuple[tuple[str, str], float, str]:
 
 
 def _list_cells(row: Mapping[str, Any] | None, wanted: tuple[str, str], divisor: float) -> Iterator[Cell]:
-    """Yield the mean and CV of a cell there and here, and the sign of its verdict."""
+    """Yield what is below `HEADINGS`: the mean of a cell there and here with the sign of its verdict, and both CVs."""
     if row is None:
-        yield from [Cell(MISSING)] * 4 + [Cell("")]
+        yield from (Cell("" if heading == SIGN else MISSING) for heading in HEADINGS)
         return
-    for mean, cv in zip(wanted, ("expected_cv", "rate_cv"), strict=True):
+    for mean in wanted:
         value = None if row[mean] is None else row[mean] / divisor
         yield Cell(format_number(value, 0 if value is None else min(3, count_decimals(value))))
-        yield Cell(format_number(None if row[cv] is None else 100 * row[cv], 1))
     yield Cell(_sign(row))
+    for cv in ("expected_cv", "rate_cv"):
+        yield Cell(format_number(None if row[cv] is None else 100 * row[cv], 1))
 
 
 def _sign(row: Mapping[str, Any]) -> str:
@@ -150,7 +177,7 @@ def _sign(row: Mapping[str, Any]) -> str:
     return {INCONSISTENT: "≠", UNDECIDED: "?"}.get(row["cell_verdict"], "")
 
 
-def _span(columns: list[tuple[Any, ...]], level: int) -> Iterator[tuple[str, int]]:
+def _span(columns: list[tuple[Any, ...]], level: int, names: Mapping[str, str]) -> Iterator[tuple[str, int]]:
     """Yield the headings of a level above the columns, and how many columns of the table each spans."""
     for name, spanned in groupby(columns, key=lambda column: column[: level + 1]):
-        yield str(name[-1]), 5 * len(list(spanned))
+        yield names.get(name[-1], str(name[-1])), len(HEADINGS) * len(list(spanned))

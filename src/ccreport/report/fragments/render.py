@@ -74,6 +74,7 @@ from ccreport.report.fragments.first_page.verdict_strip import render_strip
 from ccreport.report.fragments.first_page.version_findings import describe_versions
 from ccreport.report.fragments.gallery_pages.figure_kinds import find_examples, render_figure_kinds
 from ccreport.report.fragments.gallery_pages.gallery import render_gallery
+from ccreport.report.fragments.published_beside import read_buckets
 from ccreport.report.fragments.reproduction import describe_reproduction, render_reproduction
 from ccreport.report.fragments.words import render_words
 from ccreport.report.markup.blocks import write_fragment
@@ -224,8 +225,9 @@ def render_fragments(
     write_fragment(fragments, "condition_map.md", of_conditions)
     for cell in sorted(reasons.keys() - (cells := set(named_cells["cell"]))):
         print(f"warning: explanations of {evaluation.stem}: reproduction.pairs: no cell `{cell}`{guess(cell, cells)}")
+    heads = read_buckets(database, compared)
     for name, has_cells in (("reproduction", True), ("reproduction_report", False)):
-        page = render_reproduction(named_cells, titles, algorithms, about, doubts, reasons, has_cells=has_cells)
+        page = render_reproduction(named_cells, titles, algorithms, about, doubts, reasons, heads, has_cells=has_cells)
         write_fragment(fragments, f"{name}.md", page)
     # On paper both tables of claims are read, one after the other.
     for name, has_reasons in (("claims", True), ("claims_report", False)):

@@ -8,10 +8,16 @@ from typing import Any, Final
 import polars as pl
 
 from ccreport.compare.pairs import SUSPECT, explain_pair
-from ccreport.compare.reproduction import COMPARED, MISSING
-from ccreport.compare.verdicts import NOT_REPRODUCED, REPRODUCED, UNDECIDED
+from ccreport.compare.reproduction import COMPARED
+from ccreport.compare.verdicts import UNDECIDED
 from ccreport.core.text import make_label
-from ccreport.report.fragments.compared_pairs import explain_undecided, name_pairs, order_algorithms, tell_few_runs
+from ccreport.report.fragments.compared_pairs import (
+    count_pairs,
+    explain_undecided,
+    name_pairs,
+    order_algorithms,
+    tell_few_runs,
+)
 from ccreport.report.fragments.failed_pairs import name_table, render_failed_pairs
 from ccreport.report.fragments.plain_numbers import show_deviation, show_ratio
 from ccreport.report.fragments.published_beside import (
@@ -65,28 +71,6 @@ MATCHES: Final = {
 }
 
 
-def count_pairs(compared: pl.DataFrame) -> dict[str, int]:
-    """Return how many pairs are compared, reproduced, not_reproduced, undecided, missing (a cell of it here), suspect.
-
-    Suspect pairs are in no other number.
-    """
-    pairs = compared.group_by("comparison", "table_name", "cell", maintain_order=True).agg(
-        is_suspect=(pl.col("cell_state") == SUSPECT).any(),
-        is_missing=(pl.col("cell_state") == MISSING).any(),
-        verdict=pl.col("pair_verdict").first(ignore_nulls=True),
-    )
-    counted = pairs.filter(~pl.col("is_suspect"))
-    verdicts = counted["verdict"].drop_nulls()
-    return {
-        "compared": verdicts.len(),
-        "reproduced": int((verdicts == REPRODUCED).sum()),
-        "not_reproduced": int((verdicts == NOT_REPRODUCED).sum()),
-        "undecided": int((verdicts == UNDECIDED).sum()),
-        "missing": counted.filter("is_missing").height,
-        "suspect": pairs.height - counted.height,
-    }
-
-
 def describe_reproduction(compared: pl.DataFrame) -> dict[str, str]:
     """Return the counts against the paper as text: compared, reproduced, not_reproduced, undecided, missing."""
     counts = count_pairs(compared.filter(pl.col("comparison") == "paper"))
@@ -100,6 +84,7 @@ def render_reproduction(
     note: str = "",
     doubts: Mapping[str, str] = MappingProxyType({}),
     reasons: Mapping[str, str] = MappingProxyType({}),
+    buckets: Mapping[str, Mapping[str, str]] = MappingProxyType({}),
     *,
     has_cells: bool = True,
 ) -> str:
@@ -107,7 +92,8 @@ def render_reproduction(
 
     `titles` are the tables' by name, `names` those of its algorithms in order, `note` is about this archive,
     `doubts` say by the table's name why some of its published pairs look wrong, `reasons` by the cell's why one is not
-    reproduced. Without `has_cells` it says that the supplement has the cells.
+    reproduced, `buckets` are as `read_buckets` returns them. Without `has_cells` each table is there beside the other,
+    and it says that the supplement has the details of cells.
     """
     parts = []
     for comparison, heading in SECTIONS.items():
@@ -118,7 +104,7 @@ def render_reproduction(
         algorithms = list(names) if is_paper else order_algorithms(own, names)
         pairs = name_pairs(own, algorithms, "" if is_paper else " and that both archives have")
         summary = f"{OPENINGS[comparison]}\n\n{_summarise(own, doubts if is_paper else {})}{pairs}"
-        elsewhere = "" if has_cells else " The supplement has all cells."
+        elsewhere = "" if has_cells else " The supplement has the interval and the runs of each cell."
         parts.append(f"## {heading} {{#{comparison}}}\n\n{summary}{elsewhere}\n")
         # On paper the summary, a few pages before, has it.
         if note and is_paper and has_cells:
@@ -126,9 +112,11 @@ def render_reproduction(
         failed = render_failed_pairs(own, titles, algorithms, OTHERS[comparison], reasons if is_paper else {})
         parts += [_render_summary(own, titles), failed]
         parts += [
-            _render_cells(own.filter(pl.col("table_name") == table), str(table), titles, algorithms)
+            _render_cells(
+                *(own.filter(pl.col("table_name") == table), table, titles, algorithms, buckets.get(table, {})),
+                has_cells=has_cells,
+            )
             for table in own["table_name"].unique(maintain_order=True)
-            if has_cells
         ]
     return "\n".join(parts) or "The evaluation names no published values to compare with.\n"
 
@@ -168,10 +156,28 @@ def _render_summary(own: pl.DataFrame, titles: Mapping[str, str]) -> str:
     )
 
 
-def _render_cells(own: pl.DataFrame, table: str, titles: Mapping[str, str], algorithms: list[str]) -> str:
+def _render_cells(
+    own: pl.DataFrame,
+    table: str,
+    titles: Mapping[str, str],
+    algorithms: list[str],
+    buckets: Mapping[str, str],
+    *,
+    has_cells: bool,
+) -> str:
     comparison = own["comparison"][0]
+    title, other_name = titles.get(table, table), OTHERS[comparison]
+    heading = f"## {escape_text(title)} {{#{make_label(comparison, table)}}}"
+    beside = render_published_beside(own, table, title, other_name, buckets)
+    if not has_cells:
+        return f"{heading}\n\n{beside}\n"
+    link = f"[The table here](tables.qmd#{make_label('table', table)})"
+    return f"{heading}\n\n{_describe_rates(own)} {link}.\n\n{beside}\n\n{_list_all_cells(own, title, algorithms)}"
+
+
+def _list_all_cells(own: pl.DataFrame, title: str, algorithms: list[str]) -> str:
     there, here = rate_unit(own["expected_bps"]), rate_unit(own["rate_mean_bps"])
-    ratio, other_name = "/".join(algorithms[:2]), OTHERS[comparison]
+    ratio, other_name = "/".join(algorithms[:2]), OTHERS[own["comparison"][0]]
     header = (
         "Cell",
         "Algorithm",
@@ -187,16 +193,11 @@ def _render_cells(own: pl.DataFrame, table: str, titles: Mapping[str, str], algo
         _list_cells(row, (there[0], here[0]), _show_pair(row, algorithms, shown_pairs))
         for row in own.iter_rows(named=True)
     ]
-    title = titles.get(table, table)
     shown = render_table(header, rows, title=title, numbers=(2, 3, 4, 6))
-    link = f"[The table here](tables.qmd#{make_label('table', table)})"
-    heading = f"## {escape_text(title)} {{#{make_label(comparison, table)}}}"
-    beside = render_published_beside(own, table, title, other_name)
     below = f"Below each cell is its {SCALES[scale].partition(',')[0]}." if (scale := _find_scale(own)) else ""
-    fold = (
+    return (
         f"{open_fold('Each cell with its difference, ratio, interval and runs')}\n{below}\n\n{shown}\n\n{close_fold()}"
     )
-    return f"{heading}\n\n{_describe_rates(own)} {link}.\n\n{beside}\n\n{fold}"
 
 
 def _describe_rates(own: pl.DataFrame) -> str:

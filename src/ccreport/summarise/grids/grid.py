@@ -45,8 +45,8 @@ class Grid:
 
     `stubs` are the headings of the columns that name a row, `names` their texts row by row; `spanners` are the levels
     of headings above `headings`, the highest first, each a text and the number of columns it spans. `caption` has the
-    units of cells that have no heading of their own to say them. `less` are the headings of columns that pages leave
-    out where a screen is too narrow for two algorithms beside each other.
+    units of cells that have no heading of their own to say them. `less` are the columns that pages leave out, as
+    they do intervals, where a screen is too narrow for two algorithms beside each other.
     """
 
     table: str
@@ -59,13 +59,18 @@ class Grid:
     cells: list[list[Cell]]
     notes: list[str]
     caption: str = ""
-    less: Collection[str] = (INTERVAL,)
+    less: Collection[int] = ()
 
     @property
     def is_grouped(self) -> bool:
         """Tell whether several rows share their first name, which is then a heading above them."""
         firsts = [names[0] for names in self.names if len(names) > 1]
         return len(set(firsts)) < len(firsts)
+
+    @property
+    def is_less(self) -> list[bool]:
+        """Tell of each column whether pages leave it out on a narrow screen."""
+        return [heading == INTERVAL or place in self.less for place, heading in enumerate(self.headings)]
 
     @property
     def pads(self) -> list[list[str]]:

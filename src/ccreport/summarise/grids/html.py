@@ -45,7 +45,8 @@ def format_html(grid: Grid) -> str:
         del labels[outer]
     # What it formats itself it escapes, names of groups and notes; in labels it would read {{…}} as units.
     formatted = GT(frame, groupname_col=outer, id=html_id(grid.table))
-    labelled = {name: _label(text, is_less=name in columns and text in grid.less) for name, text in labels.items()}
+    less = {name for name, is_less in zip(columns, grid.is_less, strict=True) if is_less}
+    labelled = {name: _label(text, is_less=name in less) for name, text in labels.items()}
     formatted = formatted.cols_label(**labelled)
     shown = _show_cells(grid)
     formatted = formatted.fmt(html.escape, [name for name in names if name != outer]).fmt(shown.__getitem__, columns)
@@ -53,7 +54,8 @@ def format_html(grid: Grid) -> str:
         start = 0
         for text, width in spanners:
             spanned = columns[start : start + width]
-            formatted = formatted.tab_spanner(_label(text), spanned, level=level, id=f"{level}-{start}")
+            label = _label(text, is_less=less.issuperset(spanned))
+            formatted = formatted.tab_spanner(label, spanned, level=level, id=f"{level}-{start}")
             start += width
     numbers = [column for column, is_number in zip(columns, grid.is_number, strict=True) if is_number]
     for note in grid.notes:
@@ -85,11 +87,12 @@ def _mark_less(text: str) -> str:
 def _show_cells(grid: Grid) -> dict[str, str]:
     """Return each cell's HTML by its place; of the numbers from one row of the summary the first is a link."""
     shown = {}
+    is_less = grid.is_less
     linked: set[int | None] = {None}
     for row, (cells, pads) in enumerate(zip(grid.cells, grid.pads, strict=True)):
         for column, (cell, pad) in enumerate(zip(cells, pads, strict=True)):
             text = _show(grid.table, cell, is_link=cell.number not in linked) + pad
-            shown[f"{row}:{column}"] = _mark_less(text) if grid.headings[column] in grid.less else text
+            shown[f"{row}:{column}"] = _mark_less(text) if is_less[column] else text
             linked.add(cell.number)
     return shown
 
