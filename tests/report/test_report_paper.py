@@ -262,11 +262,8 @@ def test_the_first_page_has_short_findings_and_the_picture_before_all_else(tmp_p
     )
     front = f"::::: {{.front}}\n\n{words}\n\n{picture}\n\n:::::\n"
     note = "::: {.callout-note}\n\n## About\n\nNot theirs. Short tests. BBR is BBRv2.\n\nThe rest.\n\n:::\n"
-    render(
-        tmp_path,
-        index=f"{note}\n{front}\nAfter.\n\n{'Words. ' * 200}\n",
-        next="## Figure 2: Rates {#two .unnumbered}\n\nText.\n",
-    )
+    after = "\n\n".join(["After.", *["More."] * 40])
+    render(tmp_path, index=f"{note}\n{front}\n{after}\n", next="## Figure 2: Rates {#two .unnumbered}\n\nText.\n")
     words = read(tmp_path)
     parts = (
         "Not theirs. BBR is BBRv2.",
@@ -275,8 +272,10 @@ def test_the_first_page_has_short_findings_and_the_picture_before_all_else(tmp_p
         "Verdict 0: It holds. As 0 says.",
         "Figure 1:",
         "About Short tests. The rest.",
-        "The findings in full",
+        "More on the findings",
+        "Is it 3? More of 3.",
         "More of 4.",
+        "Verdict 1: As 1 says.",
         "As 2 says.",
     )
     places = [words.index(part) for part in (*parts, "After.")]
@@ -284,7 +283,8 @@ def test_the_first_page_has_short_findings_and_the_picture_before_all_else(tmp_p
     # The contents are beside the picture, with the numbers of figures alone.
     assert words.count("Contents") == 1
     assert re.search(r"Figure 2 [. \u2060]+2\b", words)
-    counts = {"Is it 3?": 2, "Is it 4?": 1, "Others?": 1, "Verdict 1:": 1, "Verdict 2:": 1}
+    # What is above the picture is not said again, and nothing is left of the first verdict.
+    counts = {"Is it 3?": 2, "It is 0.3 here": 1, "Is it 4?": 1, "Verdict 0:": 1, "Verdict 1:": 1, "Verdict 2:": 1}
     assert {said: words.count(said) for said in counts} == counts
 
 
@@ -339,7 +339,7 @@ def test_of_a_table_of_more_than_200_rows_the_first_are_printed(rows_count: int,
 @pytest.mark.parametrize("group", ["", "<tr><th class='gt_group_heading' colspan='2'>16 flows</th></tr>"])
 def test_a_long_table_is_made_as_small_as_its_longest_cell_needs(place: int, group: str, tmp_path: Path) -> None:
     # At the size of other tables it would be wider than the page, and break.
-    longest = " ".join(f"word{i}" for i in range(22))
+    longest = " ".join(f"word{i}" for i in range(19))
     rows = [f"<tr><td>{longest if i == place else 'short'}</td><td>{i}</td></tr>" for i in range(60)]
     head = "<thead><tr><th>Note</th><th>Run</th></tr></thead>"
     table = f"```{{=html}}\n<table>{head}<tbody>{group}{''.join(rows)}</tbody></table>\n```\n"
@@ -424,10 +424,10 @@ def test_what_names_a_row_is_above_it_and_what_explains_it_below(tmp_path: Path)
 
 
 def test_the_name_of_rows_is_above_them_once_where_the_table_fits_without_its_column(tmp_path: Path) -> None:
-    # 29 + 2 characters and 15 times 11 + 2 are more than 200.
-    header = ["run", *(f"column {i}" for i in range(15))]
+    # 29 + 2 characters and 12 times 11 + 2 are more than 170, the columns of numbers alone are not.
+    header = ["run", *(f"column {i}" for i in range(12))]
     runs = ("capture-of-cubic-at-high-loss", "capture-of-bbr-at-high-loss")
-    rows = [[text(run), *(text(f"12345678.{i:02}") for i in range(15))] for run in runs for _ in range(2)]
+    rows = [[text(run), *(text(f"12345678.{i:02}") for i in range(12))] for run in runs for _ in range(2)]
     render(tmp_path, page=f"## Before\n\n{render_float('tbl-w', render_table(header, rows, title='t'), 'Wide.')}")
     assert re.findall(r"run: (\S+)", read(tmp_path)) == list(runs)
     assert [page[:3] for page in re.findall(r'<page width="([\d.]+)', read(tmp_path, "-bbox"))] == ["595"]
@@ -445,14 +445,15 @@ def test_a_wide_table_may_stand_anywhere(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("cells", "expected"),
     [
-        # 201 + 41 + 7 characters are more than the 186 of text at 0.75, broken ones (32 + 32 + 7) fit as they are.
+        # 201 + 41 + 7 characters are more than the 157 of text at 0.9, broken ones (32 + 32 + 7) fit as they are.
         (("word " * 39 + "last", "word " * 7 + "last", "00.00"), (1.0, [199**0.6, 39**0.6, None])),
-        # 161 + 9: at 0.75 they fit unbroken.
-        (("word " * 31 + "last", "0000.00"), None),
+        # 146 + 9: at 0.9 they fit unbroken.
+        (("word " * 28 + "last", "0000.00"), None),
         # Nothing to break.
         (("0" * 30,) * 6, None),
-        # Six times 32 are more than the 140 of text in its own size: 140 / 192.
-        (("word " * 7,) * 6, (140 / 192, [34**0.6] * 6)),
+        # Five times 32 are more than the 141 of text in its own size: 141.1 / 160; six times are at the least size.
+        (("word " * 7,) * 5, (141.1 / 160, [34**0.6] * 5)),
+        (("word " * 7,) * 6, (0.83, [34**0.6] * 6)),
     ],
 )
 def test_long_cells_break_before_text_is_too_small(
@@ -463,6 +464,21 @@ def test_long_cells_break_before_text_is_too_small(
     rows = f"<tr>{row}</tr><tr>{'<td></td>' * len(cells)}</tr>"
     table = read_table(fragment_fromstring(f"<table><tbody>{rows}</tbody></table>"), rows_at_most=2)
     assert break_sentences(table) == (expected and (pytest.approx(expected[0]), expected[1]))
+
+
+def test_no_text_of_a_table_is_smaller_than_7_points(tmp_path: Path) -> None:
+    remark = "<br><small>“twice as much or more” (at least twice)</small>"
+    cells = [*(["0.123–0.456"] * 7), f"undecided{remark}", f"<code>retransmit_ratio</code>{remark}"]
+    rows = "".join(f"<td>{cell}</td>" for cell in cells)
+    head = "".join("<th>Accepted range</th>" for _ in cells)
+    render(
+        tmp_path,
+        page=f"```{{=html}}\n<table><thead><tr>{head}</tr></thead><tbody><tr>{rows}</tr></tbody></table>\n```\n",
+    )
+    command = ["pdftohtml", "-xml", "-i", "-stdout", "-zoom", "3", str(tmp_path / "report.pdf")]
+    fonts = subprocess.run(command, capture_output=True, text=True, check=True).stdout
+    sizes = [int(size) for size in re.findall(r'<fontspec id="\d+" size="(\d+)"', fonts)]
+    assert min(sizes) == 3 * 7
 
 
 @pytest.mark.parametrize("name", [*TYPST, *NASTY])

@@ -15,12 +15,12 @@ from ccreport.report.pdf.cells import read_lines
 
 # Characters of a table that fit beside each other upright, at the least size of text that `data-table` takes. A cell
 # longer than the second breaks; in a table that is too wide one longer than the third moves below its row.
-UPRIGHT_CHARACTERS: Final = 200
-LEAST_SCALE: Final = 0.7
+UPRIGHT_CHARACTERS: Final = 170
+LEAST_SCALE: Final = 0.83
 # So much wider than an upright page is one that is turned: 257 mm of 170.
 TURNED: Final = 1.5
 # A table that would be smaller than the first breaks its long cells, of which none counts as shorter than the second.
-UNBROKEN_SCALE: Final = 0.75
+UNBROKEN_SCALE: Final = 0.9
 SHORTEST_SENTENCE: Final = 20
 # At 1 the widths of long columns are as their cells, at 0 all are the same.
 EVENNESS: Final = 0.6

@@ -361,8 +361,33 @@ local function take_caveat(blocks)
   end
 end
 
--- The first page: what the archive is and the first findings in short above the picture, all in full after it, and what
--- was in front.
+-- Of findings that begin with so many sentences of their first paragraphs elsewhere, their names and what follows these;
+-- nothing of those that have nothing else.
+local function drop_said(list, counts)
+  local kept = pandoc.List {}
+  for number, item in ipairs(list.content) do
+    local words = item[1].content
+    local said = counts[number] and #first_sentences(words, counts[number]) or 0
+    local left = pandoc.Inlines {table.unpack(words, said + 1)}
+    if said == 0 then
+      kept:insert(item)
+    elseif #left > 0 then
+      item[1].content = pandoc.Inlines {words[1]} .. left
+      kept:insert(item)
+    else
+      item:remove(1)
+      local following, place = item:find_if(function(one) return one.t == 'Para' end)
+      if following then
+        item[place] = pandoc.Para(pandoc.Inlines {words[1], pandoc.Space()} .. following.content)
+        kept:insert(item)
+      end
+    end
+  end
+  return #kept > 0 and pandoc.BulletList(kept) or {}
+end
+
+-- The first page: what the archive is and the first findings in short above the picture, what else there is of them after
+-- it, and what was in front.
 local function arrange_front(blocks)
   local _, place = blocks:find_if(function(one) return one.t == 'Div' and one.classes:includes('front') end)
   local front = place and blocks[place]
@@ -395,9 +420,18 @@ local function arrange_front(blocks)
   arranged:insert(pandoc.BulletList(short))
   arranged:extend(front.content:filter(function(one) return one.classes:includes('front-picture') end))
   arranged:extend(before)
-  arranged:insert(pandoc.Para {pandoc.Strong 'The findings in full'})
-  -- They are beside the picture.
-  arranged:extend(front.content:filter(function(one) return not one.classes:includes('front-picture') end):walk(contents))
+  arranged:insert(pandoc.Para {pandoc.Strong 'More on the findings'})
+  local place_of_list = 0
+  local others = front.content:filter(function(one) return not one.classes:includes('front-picture') end)
+  arranged:extend(others:walk {
+    -- They are beside the picture.
+    Div = contents.Div,
+    BulletList = function(list)
+      place_of_list = place_of_list + 1
+      local is_last = place_of_list == #lists and #lists > 1
+      return drop_said(list, place_of_list == 1 and SHORT_ANSWERS or is_last and SHORT_VERDICTS or {})
+    end,
+  })
   for number = place + 1, #blocks do
     arranged:insert(blocks[number])
   end
