@@ -1,4 +1,5 @@
 import json
+import math
 import re
 from pathlib import Path
 from typing import Any
@@ -168,6 +169,31 @@ def test_stability_averages_the_cells(tmp_path: Path) -> None:
     assert table.select("algorithm", "cells_count").rows() == [("BBR", 2), ("CUBIC", 1)]
     assert table["cv_mean_cv"].to_list() == pytest.approx([0.141421, 0.707107], rel=1e-5)
     assert table["cv_ratio"].to_list() == [None, pytest.approx(5, rel=1e-5)]
+    # Two runs of a condition tell no interval of a pooled CV.
+    assert table["cv_low_ratio"].to_list() == [None, None]
+
+
+def test_the_ratio_of_mean_cvs_has_the_interval_that_claims_have(tmp_path: Path) -> None:
+    rates = {"bbr": (9.0, 10.0, 11.0), "cubic": (6.0, 10.0, 14.0)}
+    runs = [(cc, rate) for cc, three in rates.items() for rate in three]
+    tables = gather(
+        *(
+            run(n, {cc: rate}, rtt_ms=10.0, condition_id=cc, loss_pct=0.1, mode=cc)
+            for n, (cc, rate) in enumerate(runs, 1)
+        )
+    )
+    table, page = summarise("stability", build_database(tmp_path, tables))
+    # One condition of three runs each, CVs 0.1 and 0.4. Chi-square of 2 degrees of freedom: -2 ln(1 - p).
+    variances = []
+    for cv in (0.1, 0.4):
+        low, high = (2 / (-2 * math.log(1 - p)) for p in (0.975, 0.025))
+        moved = 1.959964**2 * cv**2 / 3
+        below, above = (math.sqrt((math.log(end) / 2) ** 2 + moved) for end in (low, high))
+        variances.append(((below + above) / 2 / 1.959964) ** 2)
+    factor = math.exp(1.959964 * math.sqrt(sum(variances)))
+    ends = table.select("cv_ratio", "cv_low_ratio", "cv_high_ratio").row(1)
+    assert ends == pytest.approx((4, 4 / factor, 4 * factor), rel=1e-3)
+    assert "95 % interval" in page
 
 
 def test_a_groups_retransmit_ratio_is_sum_over_sum(tmp_path: Path) -> None:

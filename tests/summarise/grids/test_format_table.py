@@ -269,13 +269,18 @@ def test_a_cv_is_in_per_cent() -> None:
     schema = load_schema("stability")
     names = {"rtt_bucket": "near", "rate_basis": "goodput", "cells_count": 12}
     rows = [
-        names | {"algorithm": name, "cv_mean_cv": cv, "cv_within_mean_cv": cv / 2, "cv_ratio": ratio}
-        for name, cv, ratio in (("BBR", 0.0068, 1.0), ("CUBIC", 0.0272, 4.0))
+        names
+        | {"algorithm": name, "cv_mean_cv": cv, "cv_within_mean_cv": cv / 2}
+        | dict(zip(("cv_ratio", "cv_low_ratio", "cv_high_ratio"), ratio, strict=True))
+        for name, cv, ratio in (("BBR", 0.0068, (None, None, None)), ("CUBIC", 0.0272, (4.0, 2.46, 6.504)))
     ]
     frame = pl.DataFrame([dict.fromkeys(schema.polars) | row for row in rows], schema=schema.polars)
     grid = lay_out_rows(frame.drop("rate_basis"), schema, "T", [])
-    assert grid.headings == ["Mean CV (%)", "Mean CV within conditions (%)", "Ratio of mean CVs"]
-    assert [[one.text for one in row] for row in grid.cells] == [["0.680", "0.340", "1.00"], ["2.72", "1.36", "4.00"]]
+    assert grid.headings == ["Mean CV (%)", "Mean CV within conditions (%)", "Ratio of mean CVs", "95 % interval"]
+    assert [[one.text for one in row] for row in grid.cells] == [
+        ["0.680", "0.340", "–", "–"],
+        ["2.72", "1.36", "4.00", "2.5–6.5"],
+    ]
 
 
 def test_decimal_points_stand_below_each_other() -> None:
@@ -378,8 +383,9 @@ def test_latex_is_a_booktabs_table_by_hand() -> None:
         r"\bottomrule",
         r"\end{tabular}",
         (
-            r"\par\smallskip{\footnotesize Rate: goodput. The intervals of the CVs, and the mean CVs within single "
-            r"conditions, are in the CSV file. Bold: faster, by the verdict of the table of comparisons.\par}"
+            r"\par\smallskip{\footnotesize Rate: goodput. The intervals of the CVs are behind each M on the website "
+            r"and, with the mean CVs within single conditions, in the CSV file. Bold: faster, by the verdict of the "
+            r"table of comparisons.\par}"
         ),
         r"\end{table}",
         r"\end{landscape}",

@@ -28,43 +28,6 @@ FROM (
 )
 GROUP BY ALL;
 
--- A list of coefficients of variation, each a struct of `cv`, `weight` and `variance` (of the error of its logarithm). Of a
--- pooled cell the variance is that which its interval has; of a condition's n runs that of a normal sample.
-CREATE TEMP MACRO pooled_cvs(strata) AS list_transform(list_filter([{'cv': cell_cv(strata), 'bounds': cell_cv_interval(strata)}],
-    lambda c: c.cv IS NOT NULL),
-    lambda c: {'cv': c.cv, 'weight': 1.0::DOUBLE, 'variance': (ln(c.bounds[2] / c.bounds[1]) / 2 / 1.959964) ** 2});
-CREATE TEMP MACRO within_cvs(strata) AS list_transform(list_filter(strata, lambda s: len(s) > 1), lambda s: {
-    'cv': list_aggregate(s, 'stddev_samp') / list_avg(s), 'weight': 1 / len(list_filter(strata, lambda t: len(t) > 1)),
-    'variance': 0.5 / (len(s) - 1) + (list_aggregate(s, 'stddev_samp') / list_avg(s)) ** 2 / len(s)
-});
-
-CREATE TEMP MACRO sum_cvs(cvs) AS (
-    SELECT {
-        'total': list_sum(list_sort(list_transform(named, lambda c: c.cv * c.weight))),
-        'weight': list_sum(list_sort(list_transform(named, lambda c: c.weight))),
-        -- Null where one of them has no interval.
-        'variance': CASE WHEN len(list_filter(named, lambda c: c.variance IS NULL)) = 0 THEN
-            list_sum(list_sort(list_transform(named, lambda c: (c.cv * c.weight) ** 2 * c.variance)))
-            / nullif(list_sum(list_sort(list_transform(named, lambda c: c.cv * c.weight))), 0) ** 2
-        END
-    }
-    FROM (SELECT cvs AS named)
-);
-
--- The weighted mean of CVs in a over that in b, with n of runs.
--- ASSUME: where two algorithms sent at once, how much each one's rate varies tells nothing of how much the other's does.
-CREATE TEMP MACRO cv_quotient(a, b, n) AS (
-    SELECT {
-        'value': value, 'low': value / exp(1.959964 * error), 'high': value * exp(1.959964 * error), 'n': coalesce(n, 0)
-    }
-    FROM (
-        SELECT
-            (in_a.total / in_a.weight) / nullif(in_b.total / in_b.weight, 0) AS value,
-            sqrt(in_a.variance + in_b.variance) AS error
-        FROM (SELECT sum_cvs(a) AS in_a, sum_cvs(b) AS in_b)
-    )
-);
-
 -- How far a is from b and c, three of mean_of, on a scale of logarithms that runs from b to c: below 1 it is nearer to b.
 CREATE TEMP MACRO nearness(a, b, c) AS (
     SELECT with_interval(value, half_width, n, (spread).df)

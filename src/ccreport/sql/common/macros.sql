@@ -126,6 +126,43 @@ CREATE MACRO cell_cv_interval(strata) AS (
     WHERE cv IS NOT NULL
 );
 
+-- A list of coefficients of variation, each a struct of `cv`, `weight` and `variance` (of the error of its logarithm). Of a
+-- pooled cell the variance is that which its interval has; of a condition's n runs that of a normal sample.
+CREATE MACRO pooled_cvs(strata) AS list_transform(list_filter([{'cv': cell_cv(strata), 'bounds': cell_cv_interval(strata)}],
+    lambda c: c.cv IS NOT NULL),
+    lambda c: {'cv': c.cv, 'weight': 1.0::DOUBLE, 'variance': (ln(c.bounds[2] / c.bounds[1]) / 2 / 1.959964) ** 2});
+CREATE MACRO within_cvs(strata) AS list_transform(list_filter(strata, lambda s: len(s) > 1), lambda s: {
+    'cv': list_aggregate(s, 'stddev_samp') / list_avg(s), 'weight': 1 / len(list_filter(strata, lambda t: len(t) > 1)),
+    'variance': 0.5 / (len(s) - 1) + (list_aggregate(s, 'stddev_samp') / list_avg(s)) ** 2 / len(s)
+});
+
+CREATE MACRO sum_cvs(cvs) AS (
+    SELECT {
+        'total': list_sum(list_sort(list_transform(named, lambda c: c.cv * c.weight))),
+        'weight': list_sum(list_sort(list_transform(named, lambda c: c.weight))),
+        -- Null where one of them has no interval.
+        'variance': CASE WHEN len(list_filter(named, lambda c: c.variance IS NULL)) = 0 THEN
+            list_sum(list_sort(list_transform(named, lambda c: (c.cv * c.weight) ** 2 * c.variance)))
+            / nullif(list_sum(list_sort(list_transform(named, lambda c: c.cv * c.weight))), 0) ** 2
+        END
+    }
+    FROM (SELECT cvs AS named)
+);
+
+-- The weighted mean of CVs in a over that in b, with n of runs.
+-- ASSUME: where two algorithms sent at once, how much each one's rate varies tells nothing of how much the other's does.
+CREATE MACRO cv_quotient(a, b, n) AS (
+    SELECT {
+        'value': value, 'low': value / exp(1.959964 * error), 'high': value * exp(1.959964 * error), 'n': coalesce(n, 0)
+    }
+    FROM (
+        SELECT
+            (in_a.total / in_a.weight) / nullif(in_b.total / in_b.weight, 0) AS value,
+            sqrt(in_a.variance + in_b.variance) AS error
+        FROM (SELECT sum_cvs(a) AS in_a, sum_cvs(b) AS in_b)
+    )
+);
+
 -- Lists of runs, each a struct of `run` (its condition and id) and of x and y, whose sums are divided: the mean of rates, where y
 -- is 1, and the retransmit ratio of a group. mean_of and quotient_of return `value`, `low`, `high` (95 % interval) and `n` (runs).
 

@@ -38,7 +38,10 @@ from ccreport.summarise.grids.shown_columns import ShownColumn, leave_out
 
 # What a cell of rows and columns consists of, each in a column of its own.
 MEASURES: Final = ("M", INTERVAL, "CV", "Runs")
-WHERE_CVS: Final = "The intervals of the CVs, and the mean CVs within single conditions, are in the CSV file."
+WHERE_CVS: Final = (
+    "The intervals of the CVs are behind each M on the website and, with the mean CVs within single conditions, in the "
+    "CSV file."
+)
 BETTER: Final = "Bold: {}, by the verdict of the table of comparisons."
 # rate_low_bps and rate_high_bps are the interval of rate_mean_bps.
 LOW: Final = re.compile(r"(?P<stem>\w+)_low_(?P<unit>\w+)")
@@ -220,6 +223,8 @@ def find_intervals(names: list[str]) -> dict[str, tuple[str, str]]:
             mean, high = (f"{low['stem']}_{part}_{low['unit']}" for part in ("mean", "high"))
             # A mean is one statistic of several, a CV is a quantity of its own: rate_cv.
             mean = mean.replace("_mean_cv", "_cv")
+            # So is a ratio of CVs: cv_ratio.
+            mean = mean if mean in names else f"{low['stem']}_{low['unit']}"
         else:
             continue
         if mean in names and high in names:
@@ -245,7 +250,9 @@ def _lay_out_column(
         texts = [MISSING if v is None else format_size(v) if is_size else f"{v:,.0f}" for v in values]
         return ShownColumn(heading, [Cell(text, number=number) for number, text in enumerate(texts, start=1)])
     bounds = [summary[name].to_list() for name in ends] if ends else [[None] * len(values)] * 2
+    # The ends of the interval of a CV, or of a ratio of two, may differ by orders of magnitude.
     is_cv = column.name.endswith("_cv")
+    is_ratio_of_cvs = column.name.startswith("cv_") and not is_cv
     cells, intervals = [], []
     for number, measured in enumerate(zip(values, *bounds, strict=True), start=1):
         scaled = _scale([*measured], factor)
@@ -254,7 +261,9 @@ def _lay_out_column(
             text = format_probability(measured[0])
         elif column.name == LEAST_EFFECT:
             text = format_least_effect(measured[0])
-        if is_cv:
+        elif is_ratio_of_cvs:
+            text = format_measured(measured[0])[0]
+        if is_cv or is_ratio_of_cvs:
             interval = format_ends(*scaled)
         cells.append(Cell(text, number=number, is_better=better[number - 1]))
         intervals.append(Cell(interval or MISSING, number=number))
