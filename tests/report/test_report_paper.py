@@ -275,7 +275,7 @@ def test_the_first_page_has_short_findings_and_the_picture_before_all_else(tmp_p
         "More on the findings",
         "Is it 3? More of 3.",
         "More of 4.",
-        "Verdict 1: As 1 says.",
+        "Verdict 1: It holds. As 1 says.",
         "As 2 says.",
     )
     places = [words.index(part) for part in (*parts, "After.")]
