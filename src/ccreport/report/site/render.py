@@ -78,7 +78,8 @@ def render_report(
     home.mkdir(parents=True)
     quarto = _choose_quarto(renderer, home)
     variables, settings = _assemble_project(sources, fragments, project, _name_renderer(quarto))
-    for folder in (performance / "fragments", reference):
+    # What only pages show that sections share with the report.
+    for folder in (performance / "fragments", reference) if explorer else ():
         shutil.copytree(folder, project / "fragments", dirs_exist_ok=True)
     for path in changes:
         text = path.read_text(encoding="utf-8")
