@@ -132,7 +132,7 @@ def test_a_cell_shows_both_rates_shares_and_the_verdict() -> None:
         r"^\*\*1 of 1\*\*.* The supplement has the interval and the runs of each cell\.$", short, re.MULTILINE
     )
     # Its table is there all the same.
-    assert 'class="table-scroll beside"' in short
+    assert 'class="table-scroll beside stacked"' in short
     assert "80.0 %" not in short
     assert "&#42;small&#42;" not in short
 
