@@ -17,6 +17,8 @@ from ccreport.adopt.adopt import adopt
 from ccreport.adopt.contents import Content, Way, read_content
 from ccreport.adopt.path_words import split_path
 from ccreport.adopt.proposal import propose_layout
+from ccreport.adopt.rows import list_manifests
+from ccreport.archive.pack import pack_folder
 from ccreport.archive.read_layout import load_layout
 from ccreport.core.errors import InputError
 
@@ -528,3 +530,35 @@ def test_results_of_receivers_alone_are_no_runs_and_why_is_said(
     printed = capsys.readouterr().out
     assert "No file here is a run: 2 results of the receiving side (iperf3 -s)." in printed
     assert "record it with iperf3 -c HOST -J" in printed
+
+
+@pytest.mark.parametrize("beside", [{}, {"layout.yaml": "files: [{pattern: 'a(?P<run>.*)[.]tgz'}]\n"}])
+@pytest.mark.parametrize("check", [True, False])
+def test_packed_files_by_themselves_are_not_taken_for_results(
+    tmp_path: Path, beside: dict[str, str], *, check: bool
+) -> None:
+    folder = write_archive(tmp_path / "raw", beside)
+    folder.mkdir(exist_ok=True)
+    pack_folder(
+        write_archive(tmp_path / "files", {"run1.json": client_output(4000, "cubic")}), folder / "a1.tar.zst", 5
+    )
+    with pytest.raises(InputError, match=r"holds packed files, which a build unpacks by itself.*unpack them all"):
+        adopt(folder, check=check)
+    assert {path.name for path in folder.iterdir()} == {"a1.tar.zst", *beside}
+
+
+def test_a_packed_file_among_others_is_named_and_no_run(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    files = {f"run{number}_cubic.json": client_output(4000 + number, "cubic") for number in (1, 2)}
+    folder = write_archive(tmp_path / "raw", files)
+    pack_folder(write_archive(tmp_path / "files", files), folder / "run3_cubic.tar.zst", 5)
+    assert adopt(folder, check=False) == 1
+    printed = capsys.readouterr().out
+    assert "1 kind of file names (2 files)" in printed
+    assert "run3_cubic.tar.zst: this is a packed file, which is not opened among other files; unpack it here" in printed
+    # Nor by a pattern that fits it.
+    layout = (
+        write_archive(tmp_path, {"own.yaml": "files: [{pattern: 'run(?P<run>[0-9]).*', kind: iperf3}]\n"}) / "own.yaml"
+    )
+    (listed,) = list_manifests(folder, load_layout(layout))
+    assert {file.path for file in listed.files if file.action == "rejected"} == {"run3_cubic.tar.zst"}
+    assert {run.suffix for run in listed.runs} == {"1", "2"}

@@ -236,3 +236,16 @@ def test_only_experiments_of_a_part_that_changed_are_listed_anew(
         made.clear()
         list_archive(given, tmp_path / "w")
         assert made == sessions
+
+
+def test_a_layout_beside_parts_does_not_hide_what_is_in_them(tmp_path: Path) -> None:
+    pack_sessions(tmp_path / "sample")
+    (tmp_path / "sample/layout.yaml").write_text("files: [{pattern: '(?P<run>part.)[.]tar[.]zst'}]\n")
+    with pytest.raises(ArchiveError, match=r"layout.yaml is beside packed files, and says nothing of what is in them"):
+        list_archive(tmp_path / "sample", tmp_path / "w1")
+
+
+def test_packed_files_below_a_folder_are_no_archive_of_results(tmp_path: Path) -> None:
+    pack_sessions(write_archive(tmp_path / "outer", {"notes.txt": "x", "inner/notes.txt": "x"}) / "inner")
+    with pytest.raises(ArchiveError, match=r"not one of its files .* is a result"):
+        list_archive(tmp_path / "outer", tmp_path / "w1")

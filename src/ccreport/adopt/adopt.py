@@ -28,6 +28,7 @@ from ccreport.adopt.tables import describe_unmatched, find_table
 from ccreport.archive.harness_layout import SESSION, join_path, split_name, walk_files
 from ccreport.archive.layout import NAME, Layout
 from ccreport.archive.layout_groups import NUMBERS
+from ccreport.archive.parts import find_layout_beside_parts, is_in_parts
 from ccreport.archive.read_layout import load_layout
 from ccreport.core.declarations import SCHEMAS
 from ccreport.core.errors import InputError
@@ -65,6 +66,8 @@ def adopt(folder: Path, /, *, check: bool, layout: Path = Path(NAME)) -> int:
         )
     if not any(entry.is_file() for _, entry in walk_files(folder)):
         raise InputError(f"{folder} has no files")
+    if is_in_parts([folder]) or find_layout_beside_parts(folder) is not None:
+        raise InputError(_explain_packed(folder))
     place = folder / layout
     if check:
         declared = load_layout(place) if place.exists() or layout != Path(NAME) else None
@@ -164,6 +167,17 @@ def _read_contents(folder: Path) -> dict[str, Content]:
         if entry.is_file(follow_symlinks=False):
             contents[display_name(join_path(place, entry.name))] = read_content(Path(entry.path))
     return contents
+
+
+def _explain_packed(folder: Path) -> str:
+    """Return that a folder holds packed files, and what to do."""
+    layout = find_layout_beside_parts(folder)
+    delete = f"; {layout} says nothing of what is in them, and no build takes it there: delete it" if layout else ""
+    return (
+        f"{folder} holds packed files, which a build unpacks by itself{delete}; to see their runs, or to have a layout "
+        f"proposed, unpack them all into one folder, and give that. A layout for packed files is named in config.yaml: "
+        "`archive: {path: …, layout: …}`"
+    )
 
 
 def _explain_nothing(folder: Path, contents: Mapping[str, Content]) -> str:

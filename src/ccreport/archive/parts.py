@@ -8,13 +8,14 @@ the inventory knows them.
 
 import os
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Container, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from typing import Final
 
 from ccreport.archive.harness_layout import UNFINISHED, find_root, join_path, walk_files
+from ccreport.archive.layout import NAME as LAYOUT_NAME
 from ccreport.archive.unpack import ArchiveError, find_record, read_record, unpack_archive
 from ccreport.core.atomic_files import remove_folder
 from ccreport.core.errors import NO_ROOM
@@ -56,8 +57,14 @@ def list_parts(given: Iterable[Path]) -> list[Path]:
     return [part for place in given for part in (_list_packed(place) or [place])]
 
 
-def _list_packed(folder: Path) -> list[Path]:
-    """Return the packed files of a folder, if nothing else is in it but what describes them; else none."""
+def find_layout_beside_parts(folder: Path) -> Path | None:
+    """Return the layout in a folder that would be one of parts without it: it is about no file that is packed there."""
+    layout = folder / LAYOUT_NAME
+    return layout if layout.is_file() and _list_packed(folder, {LAYOUT_NAME}) else None
+
+
+def _list_packed(folder: Path, others: Container[str] = ()) -> list[Path]:
+    """Return the packed files of a folder, if nothing else is in it but what describes them and `others`; else none."""
     if not folder.is_dir():
         return []
     packed = []
@@ -65,7 +72,7 @@ def _list_packed(folder: Path) -> list[Path]:
         for entry in entries:
             if entry.is_file() and entry.name.lower().endswith(PACKED_ENDINGS):
                 packed.append(Path(entry.path))
-            elif not entry.is_file() or not ABOUT_PARTS.fullmatch(entry.name):
+            elif not entry.is_file() or not (ABOUT_PARTS.fullmatch(entry.name) or entry.name in others):
                 return []
     return sorted(packed)
 
@@ -107,6 +114,11 @@ def open_archive(given: Sequence[Path], unpacked: Path) -> OpenedArchive:
     for place in given:
         if not place.exists():
             raise ArchiveError(f"{place} does not exist; correct `archive` in config.yaml")
+        if (layout := find_layout_beside_parts(place)) is not None:
+            raise ArchiveError(
+                f"{layout} is beside packed files, and says nothing of what is in them; delete it or, where it is "
+                "written for that, move it elsewhere and name it in config.yaml: `archive: {path: …, layout: …}`"
+            )
     if is_in_parts(given):
         return _open_parts(list_parts(given), unpacked)
     left_out = unpack_archive(given[0], unpacked) if given[0].is_file() else []

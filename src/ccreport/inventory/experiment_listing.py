@@ -17,7 +17,7 @@ from ccreport.archive.manifest import Manifest, ManifestRun, RawFile
 from ccreport.archive.raw_file import read_head
 from ccreport.core.identifiers import short_hash
 from ccreport.core.text import display_name
-from ccreport.inventory.formats import recognise_format
+from ccreport.inventory.formats import PACKED, recognise_format
 from ccreport.inventory.index import FolderIndex, Listed, Look
 from ccreport.inventory.kinds import (
     CLAIMING_KINDS,
@@ -35,6 +35,10 @@ from ccreport.inventory.names import FileName, HarnessNames, ListedFile
 # As many as nobody can find two paths for that have the same: files of all experiments are told apart by nothing else.
 FILE_DIGITS = 32
 NOT_A_FILE = "this is a link, a device or a pipe, which no rule follows; copy the file itself into the archive"
+PACKED_AMONG_OTHERS = (
+    "this is a packed file, which is not opened among other files; unpack it here and take it away, or give packed "
+    "files by themselves: one, a list of them, or a folder of nothing else"
+)
 TWO_CLAIM_ONE = "{other} already is this run's {kind}; remove one of the two, or give it another iteration number"
 UNCLEAR: dict[str, Any] = {"action": "rejected", "rule": None, "reason": "unclear_name", "run_id": None}
 # A file's place in its run: kind, run, client and side.
@@ -153,6 +157,9 @@ def _look_at(file: ListedFile, name: FileName, folder: Folder, known: FolderInde
     )
     if name.problem is not None:
         return replace(raw_file, **UNCLEAR, message=name.problem), None
+    if content == PACKED and name.ignored_by is None and name.kind != "unfinished":
+        rejected = replace(raw_file, action="rejected", rule=None, reason="unexpected_structure", run_id=None)
+        return replace(rejected, message=PACKED_AMONG_OTHERS), None
     return raw_file, suffix
 
 

@@ -7,6 +7,11 @@ from ccreport.ingest.readers import READERS
 
 # Captures that Wireshark's tools convert: snoop, Network Monitor 1 and 2, iptrace.
 CAPTURE_MAGICS: Final = (b"snoop\0\0\0", b"RTSS", b"GMBU", b"iptrace ")
+# Archives of other files, whose bytes are not theirs: a member may be a result. tarfile and zipfile write these.
+TAR: Final = b"ustar"
+TAR_OFFSET_BYTES: Final = 257
+ZIP: Final = b"PK\x03\x04"
+PACKED: Final = "packed"
 # Client connecting to 10.0.0.2, TCP port 5001
 IPERF2: Final = re.compile(rb"^(?:Client connecting to|Server listening on) .*port \d+$", re.MULTILINE)
 # [  5] local 10.0.0.1 port 4001 connected to 10.0.0.2 port 5201
@@ -23,6 +28,8 @@ CONTENTS: Final = sorted(
 
 def recognise_format(head: bytes) -> str:
     """Return the format that the first bytes of a decompressed file show: one that a reader declares, or another."""
+    if head.startswith(ZIP) or head[TAR_OFFSET_BYTES:].startswith(TAR):
+        return PACKED
     if head.startswith(CAPTURE_MAGICS):
         return "capture"
     if not head.strip():

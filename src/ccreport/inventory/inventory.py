@@ -25,6 +25,7 @@ from ccreport.core.atomic_files import replaces_folder
 from ccreport.core.identifiers import short_hash
 from ccreport.core.text import display_name
 from ccreport.inventory.experiment_listing import FILE_DIGITS, list_folder, reject
+from ccreport.inventory.formats import PACKED
 from ccreport.inventory.index import InventoryIndex, Listed
 from ccreport.inventory.joined_samples import find_samples_of_declared
 from ccreport.inventory.kinds import IGNORE_RULES
@@ -110,7 +111,8 @@ def group_files(root: Path, layout: Layout | None, wrapping: str = "") -> dict[F
 def _has_raw_files(listed: Iterable[Listed]) -> bool:
     """Tell whether some file is of a kind that has a name, or a measurement in a form that no step reads."""
     manifests = (make_manifest(json.loads(experiment.manifest)) for experiment in listed)
-    return any(file.rule not in STRANGE_RULES for manifest in manifests for file in manifest.files)
+    files = (file for manifest in manifests for file in manifest.files)
+    return any(file.rule not in STRANGE_RULES and file.format != PACKED for file in files)
 
 
 def _describe_strange(archive: list[Path], root: Path, by_folder: Mapping[Folder, Sequence[ListedFile]]) -> str:
