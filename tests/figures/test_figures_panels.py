@@ -15,8 +15,10 @@ from figure_inputs import DRAWN_FILES, declare, list_layers, make_database, make
 from ccreport.core.errors import InputError
 from ccreport.core.evaluation import load_evaluation
 from ccreport.figures.kit import theme
+from ccreport.figures.kit.text import draw_notes
 from ccreport.figures.select.declaration import FigureError, list_panels, read_declaration
 from ccreport.figures.select.throughput_series import Bins, FigureTables, choose_bins, place_rows
+from ccreport.figures.throughput.assemble import _stretch_single
 from ccreport.figures.wording.captions import _write_panel
 from ccreport.figures.wording.runs import DrawnAlgorithm
 from ccreport.figures.write import plot_declaration, plot_figures
@@ -259,16 +261,18 @@ def test_counts_of_all_panels_are_in_bins_of_the_same_width() -> None:
         }
     )
 
-    def place(step_s: float) -> Any:
-        starts = [number * step_s for number in range(8)]
+    def place(step_s: float, count: int) -> Any:
+        starts = [number * step_s for number in range(count)]
         intervals = pl.DataFrame({"run_id": "r", "flow_id": "0", "start_s": starts, "is_omitted": False}).with_columns(
             end_s=pl.col("start_s") + step_s, interval_bps=pl.lit(8.0), retransmits_iperf3_count=pl.lit(1)
         )
         return place_rows(FigureTables(pl.DataFrame(), flows, intervals, samples, pl.DataFrame()), ["r"])
 
     # iperf3 reported every 0.5 s in one panel and every second in the other.
-    assert choose_bins([place(0.5)]) == Bins(0.5, 0.5)
-    assert choose_bins([place(0.5), place(1.0)]) == Bins(1.0, 1.0)
+    assert choose_bins([place(0.5, 30)]) == [Bins(0.5, 0.5)]
+    assert choose_bins([place(0.5, 30), place(1.0, 30)]) == [Bins(1.0, 1.0)] * 2
+    # A minute of one panel is longer than the whole test of the other.
+    assert choose_bins([place(0.5, 60), place(60, 2)]) == [Bins(0.5, 0.5), Bins(50.0, 50.0)]
 
 
 def test_figures_of_two_processes_are_those_of_one(
@@ -319,3 +323,48 @@ def test_each_condition_of_the_archive_is_a_panel(database: Path, tmp_path: Path
 def test_a_column_that_is_not_there_is_a_fault_of_the_evaluation(database: Path, tmp_path: Path) -> None:
     with pytest.raises(FigureError, match="refuses its `where` or `panels_by`"):
         plot(tmp_path, database, title="None", where="TRUE", panels_by=["no_such"])
+
+
+def test_panels_of_short_and_long_tests_have_bins_and_axes_of_their_own(tmp_path: Path) -> None:
+    tables = make_tables("10.201.1.2", "nersc-tbn-1")
+    # Each run's interval is a minute in one panel, as of a tool without --interval; that of the other stays 0.5 s.
+    is_long = pl.col("run_id").str.starts_with("experiment-both")
+    scaled = [
+        pl.when(is_long).then(pl.col(name) * 120).otherwise(pl.col(name)).alias(name) for name in ("start_s", "end_s")
+    ]
+    tables["intervals"] = tables["intervals"].with_columns(scaled)
+    tables["samples"] = tables["samples"].filter(~is_long)
+    output = plot(tmp_path, make_database(tmp_path, tables), panels=[ALONE, TOGETHER])
+    drawn = pl.read_csv(output / "figure.csv", infer_schema_length=None).filter(drawn_as="line")
+    assert drawn.filter(panel="a")["time_s"].unique().sort().to_list()[:2] == [0.25, 0.75]
+    assert drawn.filter(panel="b")["time_s"].min() == 25
+    specification = json.loads(read(output / "figure.vl.json"))
+    ends = [
+        {
+            layer["encoding"]["x"]["scale"]["domain"][1]
+            for layer in list_layers(panel)
+            if "scale" in layer["encoding"]["x"]
+        }
+        for panel in specification["vconcat"]
+    ]
+    assert [len(own) for own in ends] == [1, 1]
+    assert max(ends[0]) == 4
+    assert max(ends[1]) > 400
+    assert "The panels have the same scale of rates, and those of time and retransmits each its own." in (
+        read(output / "caption.txt")
+    )
+
+
+def test_a_line_of_one_bin_is_as_long_as_the_bin() -> None:
+    rates = pl.DataFrame(
+        {"run_id": ["a", "b", "b"], "cc": "bbr", "time_s": [25.0, 0.25, 0.75], "rate_bps": [1.0, 2, 3]}
+    )
+    assert _stretch_single(rates, ["run_id", "cc"], 50).select("run_id", "time_s", "rate_bps").rows() == [
+        *(("a", 0.0, 1.0), ("a", 50.0, 1.0)),
+        *(("b", 0.25, 2.0), ("b", 0.75, 3.0)),
+    ]
+
+
+def test_long_notes_leave_room_for_the_title_of_the_time_axis() -> None:
+    (chart,) = draw_notes(["netem: delays 5 ms, 20 ms and 50 ms, loss 0.1 and 0.5 %, limit 10,000 packets"])
+    assert len(chart.to_dict()["mark"]["text"]) == 2

@@ -305,6 +305,12 @@ def make_qdiscs(*rows: tuple[str, float | None, float | None, float | None, int 
             ["netem: delays 5 ms and 7.5 ms, loss 1 %"],
         ),
         (
+            # Ports for three paths, each way.
+            make_qdiscs(*(("netem", delay, None, None, None) for delay in (5, 20, 50, 5, 20, 50))),
+            {},
+            ["netem: delays 5 ms, 20 ms and 50 ms, no loss"],
+        ),
+        (
             make_qdiscs(),
             {
                 "rtt_nominal_ms": 10.0,
@@ -470,7 +476,7 @@ def test_samples_after_the_end_are_counted_and_not_drawn() -> None:
     ).with_columns(retransmits_iperf3_count=pl.lit(1))
     tables = FigureTables(make_matching({"condition_id": "c"}), make_flows({}), intervals, samples, make_qdiscs())
     placed = place_rows(tables, ["r"])
-    series = bin_rows(placed, choose_bins([placed]))
+    series = bin_rows(placed, *choose_bins([placed]))
     assert series.points.select("time_s", "retransmits_count").rows() == [(0.25, 0), (0.75, 1)]
     assert series.late_count == 6
     assert series.time_end_s == 1.0

@@ -263,4 +263,5 @@ def test_envelope_of_the_other_iterations() -> None:
             "rate_bps": [5.0, 6.0, 3.0, 1.0],
         }
     )
-    assert find_envelope(rates).rows() == [("bbr", 0.25, 3, 5), ("bbr", 0.75, 6, 6), ("cubic", 0.25, 1, 1)]
+    # At 0.75 s one run of BBR is over: what is left is not the range of both.
+    assert find_envelope(rates).rows() == [("bbr", 0.25, 3, 5), ("cubic", 0.25, 1, 1)]

@@ -20,6 +20,8 @@ BAND_LEGEND_PX: Final = 460
 # Between the longest text and the band, at least.
 BAND_GAP_PX: Final = 8.0
 NOTES_BELOW_PX: Final = 31
+# Beside "Time since the start of the test (s)".
+NOTE_LETTERS: Final = 70
 LINE_HEIGHT_PX: Final = 17
 # 13 ms · 0.02 %
 BEFORE_UNIT: Final = re.compile(r"(?<=\d) (?=[A-Za-z%])")
@@ -113,6 +115,7 @@ def _legend_row_px(row: int, rows: int) -> float:
 
 
 def draw_notes(notes: Sequence[str], height_px: int = theme.PLOT_HEIGHT_PX) -> list[alt.Chart]:
-    """Return the notes in the lower right corner, under the time axis, where they cover no data."""
+    """Return the notes in the lower right corner, under the time axis, where they cover neither data nor its title."""
     place = (float(theme.PLOT_WIDTH_PX), float(height_px + NOTES_BELOW_PX))
-    return [write(notes, place, align="right", baseline="top")] if notes else []
+    lines = [line for note in notes for line in wrap_text(note, NOTE_LETTERS)]
+    return [write(lines, place, align="right", baseline="top")] if lines else []

@@ -222,9 +222,19 @@ def _snap(edge: pl.Expr) -> pl.Expr:
 
 
 def find_envelope(rates: pl.DataFrame) -> pl.DataFrame:
-    """Return the smallest and largest rate over the runs given: cc, time_s, rate_min_bps, rate_max_bps."""
+    """Return the smallest and largest rate over the runs given: cc, time_s, rate_min_bps, rate_max_bps.
+
+    A bin that some run of the algorithm lacks, as after the end of a shorter one, is left out: it is not their range.
+    """
     return (
-        rates.group_by("cc", "time_s")
-        .agg(rate_min_bps=pl.col("rate_bps").min(), rate_max_bps=pl.col("rate_bps").max())
+        rates.with_columns(runs_count=pl.col("run_id").n_unique().over("cc"))
+        .group_by("cc", "time_s")
+        .agg(
+            rate_min_bps=pl.col("rate_bps").min(),
+            rate_max_bps=pl.col("rate_bps").max(),
+            is_of_all=pl.col("run_id").n_unique() == pl.col("runs_count").first(),
+        )
+        .filter("is_of_all")
+        .drop("is_of_all")
         .sort("cc", "time_s")
     )

@@ -3,6 +3,7 @@
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Final
 
 import polars as pl
 
@@ -25,6 +26,9 @@ from ccreport.figures.select.series import (
     sum_rates,
     sum_retransmits,
 )
+
+# Of a panel with bins that suit the others, too.
+BINS_AT_LEAST: Final = 10
 
 
 @dataclass(frozen=True)
@@ -112,10 +116,16 @@ def _place_acknowledged(tables: FigureTables, intervals: pl.DataFrame) -> pl.Dat
     return observed.with_columns(pl.min_horizontal("end_s", "test_s")).filter(pl.col("end_s") > pl.col("start_s"))
 
 
-def choose_bins(panels: Sequence[Placed], until_s: float = math.inf) -> Bins:
-    """Return widths of bins that suit all panels until a time: counts in unlike bins cannot be compared."""
+def choose_bins(panels: Sequence[Placed], until_s: float = math.inf) -> list[Bins]:
+    """Return widths of bins for each panel until a time: the same for all, as counts in unlike bins cannot be compared.
+
+    Where these would leave a panel with few, as one of short tests beside one of long ones, each has its own.
+    """
     widths = [_choose_own_bins(placed, until_s) for placed in panels]
-    return Bins(max(bins.rate_s for bins in widths), max(bins.count_s for bins in widths))
+    shared = Bins(max(bins.rate_s for bins in widths), max(bins.count_s for bins in widths))
+    shortest_s = min(min(measure_duration_s(placed.intervals), until_s) for placed in panels)
+    are_alike = all(width_s * BINS_AT_LEAST <= shortest_s for width_s in (shared.rate_s, shared.count_s))
+    return [shared] * len(panels) if are_alike or len({*widths}) == 1 else widths
 
 
 def _choose_own_bins(placed: Placed, until_s: float) -> Bins:

@@ -1,9 +1,10 @@
 """One figure from tables: everything between reading them and writing files, without either."""
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from textwrap import wrap
+from typing import Final
 
 import polars as pl
 
@@ -33,6 +34,9 @@ from ccreport.figures.wording.runs import (
 )
 from ccreport.summarise.grids.settings import RATE_UNITS, choose_rate_unit
 
+# One time axis for all panels hides tests that last a smaller part of it.
+LONGER_AT_MOST: Final = 2.0
+
 
 def assemble_throughput_over_time(
     declaration: FigureDeclaration, panels: Mapping[str, PanelRuns], left_out: Mapping[str, str]
@@ -47,7 +51,7 @@ def assemble_throughput_over_time(
         # Nothing is cut off.
         until_s, panels = math.inf, {letter: _draw_whole(panel) for letter, panel in panels.items()}
     bins = choose_bins(list(placed.values()), until_s)
-    series = {letter: bin_rows(rows, bins, until_s) for letter, rows in placed.items()}
+    series = {letter: bin_rows(rows, own, until_s) for (letter, rows), own in zip(placed.items(), bins, strict=True)}
     unit = choose_rate_unit(
         max(
             max(find_top(binned.lines, "rate_bps"), find_top(binned.band, "rate_max_bps")) for binned in series.values()
@@ -56,26 +60,34 @@ def assemble_throughput_over_time(
     facts = {letter: _collect_facts(panel, series[letter], unit) for letter, panel in panels.items()}
     drawn = [
         Panel(
-            binned.lines,
+            _stretch_single(binned.lines, ["run_id", "cc"], binned.rate_bin_s),
             binned.points,
-            binned.band,
+            _stretch_single(binned.band, ["cc"], binned.rate_bin_s),
             _write_texts(letter, facts[letter]),
             _list_line_rates(panels[letter]),
         )
         for letter, binned in series.items()
     ]
-    time_end_s = max(binned.time_end_s for binned in series.values())
+    ends_s = [binned.time_end_s for binned in series.values()]
     if "" in panels:
-        chart = draw_throughput_over_time(drawn[0], RATE_UNITS[unit], time_end_s)
+        chart = draw_throughput_over_time(drawn[0], RATE_UNITS[unit], ends_s[0])
         return Figure(chart, _collect_data(series[""]), write_caption(facts[""]), write_alternative(facts[""]))
+    are_alike = len({*bins}) == 1 and max(ends_s) <= LONGER_AT_MOST * min(ends_s)
     title = " ".join(declaration.title.split())
     data = [_collect_data(binned).select(pl.lit(letter).alias("panel"), pl.all()) for letter, binned in series.items()]
     return Figure(
-        draw_panels(drawn, wrap(title, TITLE_CHARACTERS), RATE_UNITS[unit], time_end_s),
+        draw_panels(drawn, wrap(title, TITLE_CHARACTERS), RATE_UNITS[unit], ends_s, are_alike=are_alike),
         pl.concat(data),
-        write_panels_caption(facts, left_out),
-        write_panels_alternative(title, facts, left_out),
+        write_panels_caption(facts, left_out, are_alike=are_alike),
+        write_panels_alternative(title, facts, left_out, are_alike=are_alike),
     )
+
+
+def _stretch_single(rates: pl.DataFrame, keys: Sequence[str], bin_s: float) -> pl.DataFrame:
+    """Return rates of which one that is the only one of its line or band has two ends, those of its bin: it is seen."""
+    is_single = pl.len().over(keys) == 1
+    edges = [rates.filter(is_single).with_columns(pl.col("time_s") + side * bin_s / 2) for side in (-1, 1)]
+    return pl.concat([rates.filter(~is_single), *edges]).sort(*keys, "time_s")
 
 
 def _draw_whole(panel: PanelRuns) -> PanelRuns:

@@ -111,13 +111,25 @@ def draw_throughput_over_time(panel: Panel, unit_bps: float, time_end_s: float) 
     return _draw_panel(panel, scales, theme.TITLE_PX)
 
 
-def draw_panels(panels: Sequence[Panel], title: Sequence[str], unit_bps: float, time_end_s: float) -> alt.VConcatChart:
-    """Return charts under each other in which the same height is the same rate, or the same retransmits."""
-    scales = replace(choose_scales(panels, unit_bps, time_end_s), height_px=PANEL_HEIGHT_PX)
+def draw_panels(
+    panels: Sequence[Panel], title: Sequence[str], unit_bps: float, ends_s: Sequence[float], *, are_alike: bool
+) -> alt.VConcatChart:
+    """Return charts under each other in which the same height is the same rate.
+
+    Panels that are not `are_alike` have time axes of their own, to `ends_s`, and axes of retransmits of their own.
+    """
+    scales = replace(choose_scales(panels, unit_bps, max(ends_s)), height_px=PANEL_HEIGHT_PX)
+    of_panels = [scales] * len(panels)
+    if not are_alike:
+        # Without a count above 0, the strip says so, and needs no axis but for its place.
+        of_panels = [
+            replace(scales, time_end_s=end_s, counts=fit_count_axis([panel.points]) or scales.counts)
+            for panel, end_s in zip(panels, ends_s, strict=True)
+        ]
     # The algorithms of one panel need not be those of another: each has its own list of colours.
     own = alt.ScaleResolveMap(color="independent", shape="independent", strokeDash="independent")
     return alt.vconcat(
-        *(_draw_panel(panel, scales, PANEL_TITLE_PX) for panel in panels),
+        *(_draw_panel(panel, own_scales, PANEL_TITLE_PX) for panel, own_scales in zip(panels, of_panels, strict=True)),
         spacing=PANEL_SPACING_PX,
         resolve=alt.Resolve(scale=own),
         title=alt.TitleParams(list(title), offset=12, limit=TITLE_LIMIT_PX),

@@ -100,10 +100,13 @@ def _whole(facts: FigureFacts) -> str:
     return "" if until_s is None else f" over the whole test; only the first {until_s:g} s are drawn"
 
 
-def write_panels_caption(panels: Mapping[str, FigureFacts], left_out: Mapping[str, str]) -> str:
+def write_panels_caption(
+    panels: Mapping[str, FigureFacts], left_out: Mapping[str, str], *, are_alike: bool = True
+) -> str:
     """Return the caption of a figure of several panels; `left_out` says for the letter of a panel why it is absent.
 
-    What is the same in all panels is said once, the rest under the letter of each.
+    What is the same in all panels is said once, the rest under the letter of each. Where they are not
+    `are_alike`, only rates have the same scale.
     """
     of_panels = {letter: _list_sentences(facts) for letter, facts in panels.items()}
     first = next(iter(of_panels.values())) if len(panels) > 1 else []
@@ -115,7 +118,7 @@ def write_panels_caption(panels: Mapping[str, FigureFacts], left_out: Mapping[st
         for letter, of_panel in of_panels.items()
         if (own := _without(of_panel, common))
     ]
-    same_scales = ["the panels have the same scales"] if len(panels) > 1 else []
+    same_scales = [f"the panels have {_name_scales(are_alike=are_alike)}"] if len(panels) > 1 else []
     rest = [*parts, *([write_sentences([*same_scales, *common])] if common else []), *left_out.values()]
     return f"{write_sentences([join_conditions(ran, where), shown])}\n{' '.join(rest)}"
 
@@ -204,10 +207,17 @@ def write_alternative(facts: FigureFacts) -> str:
     return f"Line chart of throughput over time: {_describe_message(facts)}"
 
 
-def write_panels_alternative(title: str, panels: Mapping[str, FigureFacts], left_out: Mapping[str, str]) -> str:
+def _name_scales(*, are_alike: bool) -> str:
+    return "the same scales" if are_alike else "the same scale of rates, and those of time and retransmits each its own"
+
+
+def write_panels_alternative(
+    title: str, panels: Mapping[str, FigureFacts], left_out: Mapping[str, str], *, are_alike: bool = True
+) -> str:
     """Return the text alternative of a figure of several panels: the message of each, from the data."""
     charts = "Line charts" if len(panels) > 1 else "Line chart"
-    scales = f" in {len(panels)} panels with the same scales" if len(panels) > 1 else ""
+    same = _name_scales(are_alike=are_alike)
+    scales = f" in {len(panels)} panels with {same}" if len(panels) > 1 else ""
     messages = [f"({letter}) {_write_title(facts)}: {_describe_message(facts)}" for letter, facts in panels.items()]
     opening = f"{charts} of throughput over time{scales}: {title}."
     return " ".join([opening, *messages, *left_out.values()])

@@ -21,6 +21,8 @@ Row = Mapping[str, Any]
 
 # Between what ran and where it ran.
 PATH_DASH: Final = " — "
+# One recorded delay for each direction.
+BOTH_WAYS: Final = 2
 TITLE_CHARACTERS: Final = 80
 SUBTITLE_CHARACTERS: Final = 105
 RULE: Final = (
@@ -170,9 +172,11 @@ def write_notes(qdiscs: pl.DataFrame, run: Row) -> list[str]:
 
 
 def _describe_netem(netem: pl.DataFrame) -> str:
-    delays = [f"{delay:g} ms" for delay in netem["delay_ms"].drop_nulls()]
-    if not delays:
+    recorded = [f"{delay:g} ms" for delay in netem["delay_ms"].drop_nulls()]
+    if not recorded:
         return ""
+    # Of a port for each path, each direction has all of them.
+    delays = recorded if len(recorded) <= BOTH_WAYS else list(dict.fromkeys(recorded))
     lossy = netem.filter(pl.col("loss_pct") > 0)
     limits: list[int] = (lossy if lossy.height else netem)["limit_packets_count"].drop_nulls().to_list()
     facts = [f"delay {delays[0]} {'each way' if len(delays) > 1 else 'one way'}"]
