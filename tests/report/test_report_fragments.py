@@ -38,6 +38,7 @@ from ccreport.report.fragments.exhibits import render_figure_fragment
 from ccreport.report.fragments.render import render_fragments
 from ccreport.report.markup.blocks import Html, markdown, number, prose, render_table, render_tabs, render_varying, text
 from ccreport.report.markup.escape import decode_harmless, escape_text, fence_html, show_text
+from ccreport.trace.find_table import name_folder
 from ccreport.trace.uses import SCHEMA as USES
 
 TIMES = pl.List(pl.Datetime("us", "UTC"))
@@ -648,6 +649,13 @@ def test_the_data_of_a_figure_are_in_the_words_and_units_of_tables(tmp_path: Pat
     # The command that draws it is among its files.
     command = "-m ccreport plot_figure --evaluation esnet-dtn --figure one --output one<"
     assert command in shown.partition("### Download")[2]
+    # Results elsewhere are named as they were given.
+    options = {Path("results/my/archive.duckdb"): "", Path("out here/my/archive.duckdb"): " --database 'out here'"}
+    assert {place: name_folder(place) for place in options} == options
+    option = options[Path("out here/my/archive.duckdb")]
+    render_figure_fragment(Exhibit("one", "One"), tmp_path / "figures", tmp_path, evaluation="my", option=option)
+    shown = html.unescape((tmp_path / "figure_one.md").read_text(encoding="utf-8"))
+    assert "plot_figure --evaluation my --figure one --output one --database 'out here'<" in shown
 
 
 def test_what_the_first_rows_of_a_figures_data_share_is_not_said_of_all(tmp_path: Path) -> None:

@@ -252,7 +252,7 @@ def make_claim(claim: str, *verdicts: str, explanation: str | None = None) -> li
 
 
 def render(
-    *claims: list[dict[str, Any]], shown_in: tuple[str, ...] = (), has_reasons: bool = True
+    *claims: list[dict[str, Any]], shown_in: tuple[str, ...] = (), has_reasons: bool = True, option: str = ""
 ) -> tuple[str, pl.DataFrame]:
     rows = [row | {"claim_number": number} for number, rows in enumerate(claims, 1) for row in rows]
     judged = conform(pl.DataFrame(rows, infer_schema_length=None), "claims")
@@ -269,7 +269,7 @@ def render(
         }
         for rows in claims
     }
-    return render_claims(judged, declared, find_exhibits(EVALUATION), has_reasons=has_reasons), judged
+    return render_claims(judged, declared, find_exhibits(EVALUATION), has_reasons=has_reasons, option=option), judged
 
 
 def test_claims_are_counted_by_verdict() -> None:
@@ -320,6 +320,8 @@ def test_a_claim_shows_value_interval_and_bounds() -> None:
 def test_a_claim_says_how_to_take_it_apart() -> None:
     shown, _ = render(make_claim("bbr1_rate", "holds"))
     assert "`python -m ccreport explain bbr1_rate`" in shown
+    shown, _ = render(make_claim("bbr1_rate", "holds"), option=" --database own")
+    assert "`python -m ccreport explain bbr1_rate --database own`" in shown
 
 
 def test_the_overview_has_the_value_that_decides_each_claim() -> None:

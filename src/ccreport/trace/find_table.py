@@ -1,6 +1,7 @@
 """Where results and their published tables are: in the database of which evaluation, and by which whole name."""
 
 import contextlib
+import shlex
 import sys
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
@@ -46,6 +47,12 @@ def find_results(asked: Path | None = None) -> Path:
     declared = read_declared(path) if path else None
     places = declared.get("pathvars") if isinstance(declared, dict) else None
     return Path(str(places.get("results") or RESULTS)) if isinstance(places, dict) else RESULTS
+
+
+def name_folder(database: Path) -> str:
+    """Return the option by which commands that pages print are about the results with a database; none of the usual."""
+    folder = database.parent.parent
+    return "" if folder == RESULTS else f" --database {shlex.quote(str(folder))}"
 
 
 def warn_of_other(asked: Path | None) -> None:

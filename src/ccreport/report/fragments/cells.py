@@ -61,7 +61,7 @@ def trace_cells(evaluation: Path, database: Path, summaries: Path, output: Path)
     tables = load_evaluation(evaluation)["tables"]
     with connect(database) as connection:
         about = {
-            "evaluation": evaluation.stem,
+            "database": database,
             "short_titles": shorten_titles(tables),
             "suspects": Suspects(connection),
         }
@@ -108,7 +108,7 @@ def render_page(
 ) -> str:
     """Return a page of one table; `summary` are its rows, whose numbers from `first` on name the sections.
 
-    `declared` is what the evaluation declares of the table, under `evaluation` the evaluation's name, under
+    `declared` is what the evaluation declares of the table, under `database` the path of its database, under
     `short_titles` what its tables are called in rows of others, under `pages` links to the table's other pages, under
     `rates` the unit of its rates, and under `suspects` the suspect runs.
     """

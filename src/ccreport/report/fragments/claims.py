@@ -64,11 +64,13 @@ def render_claims(
     exhibits: Mapping[str, tuple[str, Exhibit]],
     *,
     has_reasons: bool = True,
+    option: str = "",
 ) -> str:
     """Return the fragment: all claims with their verdicts, then each with its checks, source and figures.
 
     `declared` are the evaluation's claims, `exhibits` what `find_exhibits` returns of it. The table of all claims says
-    why each has its verdict only if it `has_reasons`; each claim's own section always does.
+    why each has its verdict only if it `has_reasons`; each claim's own section always does. `option` says in commands
+    which results they are about.
     """
     if judged.is_empty():
         return "The evaluation makes no claims.\n"
@@ -86,7 +88,7 @@ def render_claims(
         parts += [f"{DATED.strip()} {_sum_up_bounds(firsts)}{commit}\n"]
     for claim, facts in declared.items():
         parts += _render_claim(
-            claim, facts, rows_of[claim], exhibits, unexplained, is_dated=is_dated, has_own_bounds=not is_one
+            *(claim, facts, rows_of[claim], exhibits, unexplained, option), is_dated=is_dated, has_own_bounds=not is_one
         )
     return "\n".join(parts)
 
@@ -188,6 +190,7 @@ def _render_claim(
     rows: list[dict[str, Any]],
     exhibits: Mapping[str, tuple[str, Exhibit]],
     unexplained: Collection[str],
+    option: str,
     *,
     is_dated: bool,
     has_own_bounds: bool,
@@ -231,7 +234,7 @@ def _render_claim(
         f"{escape_text(check['name'])}\n\n{render_quotation(check['sql'], 'Query of ' + check['name'])}"
         for check in facts["checks"]
     ]
-    told = f"With its runs and raw files, in a terminal: `python -m ccreport explain {claim}`\n"
+    told = f"With its runs and raw files, in a terminal: `python -m ccreport explain {claim}{option}`\n"
     folded = "\n".join((open_fold("How it is computed"), told, *queries, close_fold()))
     yield f':::: {{.content-visible when-format="html"}}\n\n{folded}\n::::\n'
     yield close_fold()

@@ -107,11 +107,13 @@ def render_figure_fragment(
     beside: str = "",
     read: ReadFiles | None = None,
     evaluation: str = "",
+    option: str = "",
 ) -> None:
     """Write `figure_<name>.md`: what is `beside` the figure, then in tabs the chart, its data, source and files.
 
     Of a figure that the archive has no data for it says why. `declared` is what the evaluation declares of it, `read`
-    the raw files of the archive that a step read. `evaluation` is its name or file, for the command that draws it.
+    the raw files of the archive that a step read. `evaluation` is its name or file, for the command that draws it, and
+    `option` says there which results it is about.
     """
     folder = figures / figure.name
     missing = folder / "missing.txt"
@@ -134,12 +136,14 @@ def render_figure_fragment(
     tabs += [("Table", _show_data(data, figure))] if data is not None else []
     tabs += [("Source", _quote_source(declared, data, figure, read))] if declared is not None else []
     files = f"This figure as {list_downloads(figure.name, folder)}. The SVG can be enlarged without loss.\n"
-    files += _show_command(figure, evaluation) if evaluation else ""
+    files += _show_command(figure, evaluation, option) if evaluation else ""
     write_fragment(fragments, f"figure_{figure.name}.md", beside, render_tabs([*tabs, ("Download", files)]))
 
 
-def _show_command(figure: Exhibit, evaluation: str) -> str:
-    command = f"plot_figure --evaluation {shlex.quote(evaluation)} --figure {figure.name} --output {figure.name}"
+def _show_command(figure: Exhibit, evaluation: str, option: str) -> str:
+    command = (
+        f"plot_figure --evaluation {shlex.quote(evaluation)} --figure {figure.name} --output {figure.name}{option}"
+    )
     shown = render_quotation(f".venv/bin/python -m ccreport {command}", f"Command that draws {figure.title}")
     told = "Where the report was built, this draws it again; `--change` gives it another title, run or condition:"
     return f"\n{told}\n\n{shown}\n"

@@ -84,6 +84,7 @@ from ccreport.storage.sums import hash_file, hash_sums
 from ccreport.summarise.algorithm_names import show_algorithms
 from ccreport.summarise.grids.publication import read_shown_names, show_names
 from ccreport.summarise.questions import COMPARISONS
+from ccreport.trace.find_table import name_folder
 from ccreport.trace.raw_files import ReadFiles
 from ccreport.trace.uses import list_uses
 
@@ -229,14 +230,17 @@ def render_fragments(
     for name, has_cells in (("reproduction", True), ("reproduction_report", False)):
         page = render_reproduction(named_cells, titles, algorithms, about, doubts, reasons, heads, has_cells=has_cells)
         write_fragment(fragments, f"{name}.md", page)
+    option = name_folder(database)
     # On paper both tables of claims are read, one after the other.
     for name, has_reasons in (("claims", True), ("claims_report", False)):
-        page = render_claims(judged, declared["claims"], find_exhibits(declared, figures), has_reasons=has_reasons)
+        page = render_claims(
+            judged, declared["claims"], find_exhibits(declared, figures), has_reasons=has_reasons, option=option
+        )
         write_fragment(fragments, f"{name}.md", page)
     write_fragment(fragments, "captures_list.md", render_captures(captures, logs, runs))
     held = {"has_captures": not captures.is_empty(), "has_others": not others.is_empty()}
     name = evaluation.stem if evaluation.stem in list_evaluations() else f"path/to/{evaluation.name}"
-    _render_exhibits(declared, judged, summaries, figures, fragments, read, evaluation=name, **held)
+    _render_exhibits(declared, judged, summaries, figures, fragments, read, evaluation=name, option=option, **held)
 
 
 def _read_published(table: str, declared: Mapping[str, Any], summaries: Path) -> pl.DataFrame:
@@ -261,6 +265,7 @@ def _render_exhibits(
     read: ReadFiles,
     *,
     evaluation: str,
+    option: str,
     has_captures: bool,
     has_others: bool,
 ) -> None:
@@ -270,9 +275,8 @@ def _render_exhibits(
     for figure in drawn:
         beside = describe_beside(figure.name, judged, declared["claims"])
         facts = declared["figures"][figure.name]
-        render_figure_fragment(
-            figure, figures, fragments, declared=facts, beside=beside, read=read, evaluation=evaluation
-        )
+        told = {"declared": facts, "beside": beside, "read": read, "evaluation": evaluation, "option": option}
+        render_figure_fragment(figure, figures, fragments, **told)
     empty = [table for table in published if not has_rows(table, summaries)]
     missing = [figure for figure in drawn if find_missing(figure, figures)]
     # What shows captures is on their page, where there are any.

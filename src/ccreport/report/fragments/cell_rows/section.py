@@ -186,6 +186,6 @@ def write_command(table: str, row: Mapping[str, Any], declared: Mapping[str, Any
     options = [("--row", rows), ("--column", columns)]
     words = [word for option, names in options if names for word in (option, name_row(table, row, names))]
     # Evaluations may have tables of the same name.
-    if "evaluation" in declared:
-        words += ["--database", f"results/{declared['evaluation']}/archive.duckdb"]
+    if "database" in declared:
+        words += ["--database", str(declared["database"])]
     return shlex.join(["python", "-m", "ccreport", "explain", table, *words])
