@@ -58,6 +58,16 @@ def test_no_shipped_evaluation_is_refused(path: Path) -> None:
             ":[0-9]+: figure 'rate_by_loss': the kind 'rate_by_loss' has no `overlapped`; delete it, or select",
         ),
         ("mode <> 'both'\n    panels_by", "mod <> 'both'\n    panels_by", "figure 'throughput_alone': .*`mode`"),
+        ("where: loss_pct IS", "where: rtt_ms > 0,5 AND loss_pct IS", ":[0-9]+: figure 'rate_by_loss': .* point: 0.5"),
+        ("where: volume_bytes > 0", "where: volume_bytes > 0,5", "tables.completion.where: .* decimal point: 0.5"),
+        ("labels: {}", LABEL % ("'rtt_ms > 0,5'", "\"'near'\""), "labels.far.cases.0.when: .* decimal point: 0.5"),
+        (
+            "labels: {}",
+            "labels: {}\npublished_paths: {loss_pct: 'loss_pct > 0,5'}",
+            "published_paths.loss_pct: .*: 0.5",
+        ),
+        ("where: mode = 'both'", "where: mode = 'both' AND", "its `where`: the condition breaks off behind `AND`"),
+        ("where: mode = 'both'", "where: (mode = 'both'))", "its `where`: .* an opening parenthesis is missing"),
     ],
 )
 def test_what_the_database_refuses_is_one_line_with_its_place(old: str, new: str, said: str, tmp_path: Path) -> None:

@@ -101,7 +101,10 @@ def test_figures_that_need_the_same_are_one_sentence(tmp_path: Path) -> None:
         f"[E]{{#figure-e}}: {reasons['e']} [F]{{#figure-f}}: {reasons['f']}"
     )
     # What is not drawn has no number of ours, and keeps that of the publication.
-    numbered = [Exhibit("e", "E", number="S44", is_figure=True), Exhibit("f", "F", number="9", is_figure=True)]
+    numbered = [
+        Exhibit("e", "E", number="S44", is_figure=True, is_ours=True),
+        Exhibit("f", "F", number="9", is_figure=True),
+    ]
     said = html.unescape(describe_missing_figures(numbered, declared, tmp_path))
     assert "[E]{#figure-e}: All 2 runs" in said
     assert "[Figure 9: F]{#figure-f}: Of 3 runs" in said
@@ -169,3 +172,16 @@ def test_links_to_figures_lead_past_their_thumbnails(tmp_path: Path) -> None:
     lead_to_figures(tmp_path)
     assert (tmp_path / "index.qmd").read_text() == "[all](figures.qmd), [one](figures_rates.qmd#figure-figure-4)\n"
     assert (tmp_path / "fragments/claims.md").read_text() == "[gone](figures.qmd#figure-figure-5)\n"
+
+
+def test_figures_without_a_publication_have_numbers_of_the_whole_report_and_tables_those_of_their_page() -> None:
+    declared = {
+        "run": {"kind": "cwnd_over_time", "title": "Window"},
+        "rates": {"kind": "rate_by_rtt", "title": "Rates"},
+    }
+    figures = list_exhibits(declared)
+    assert [(figure.name, figure.heading) for figure in figures] == [
+        ("rates", "Figure 1: Rates"),
+        ("run", "Figure 2: Window"),
+    ]
+    assert [table.number for table in list_exhibits({"means": {"title": "Means"}})] == [""]

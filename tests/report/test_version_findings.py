@@ -51,7 +51,7 @@ def test_versions_are_compared_by_the_intervals_of_their_means(tmp_path: Path) -
     assert compared.endswith(
         "): equal within ±5 &#37; in 1 alone; BBRv1 faster in 1 beside CUBIC (1.50 times the arithmetic mean rate, "
         "9.00 against 6.00 Gbit/s); undecided in 1 beside CUBIC. CUBIC keeps 1.00 Gbit/s beside BBRv1 and 3.00 beside "
-        "BBRv2 ([](figures.qmd#figure-near))."
+        "BBRv2 ([1](figures.qmd#figure-near))."
     )
 
 

@@ -10,7 +10,7 @@ from test_explain import FACTS
 from test_summarise import EVALUATION, gather, run
 
 from ccreport.__main__ import main
-from ccreport.trace.explain_exhibit import has_exhibit
+from ccreport.trace.explain_exhibit import has_exhibit, list_declared
 from ccreport.trace.find_table import describe_others
 
 
@@ -90,10 +90,8 @@ def test_a_number_that_only_pages_count_is_looked_up_in_the_report_first(
     runs = [run(n, {cc: 9.0}, rtt_ms=10.0, condition_id=cc, **FACTS) for n, cc in enumerate(("bbr", "cubic"))]
     build_database(place / "generic", gather(*runs), EVALUATION.with_name("generic.yaml"))
     (tmp_path / "config.yaml").write_text("evaluation: generic\n")
-    pages = {"tables.md": ["table_means", "table_jobs"], "figures_hosts.qmd": ["figure_cwnd", "figure_cpu"]}
-    pages["figures_testbed.qmd"] = ["figure_topology"]
-    for page, shown in pages.items():
-        (fragments / page).write_text("\n".join(f"{{{{< include fragments/{name}.md >}}}}" for name in shown))
+    shown = "\n".join(f"{{{{< include fragments/table_{name}.md >}}}}" for name in ("means", "jobs"))
+    (fragments / "tables.md").write_text(shown)
 
     def explain_number(name: str) -> str:
         main(["explain", name, "--database", str(place)])
@@ -102,11 +100,12 @@ def test_a_number_that_only_pages_count_is_looked_up_in_the_report_first(
 
     assert explain_number("Table 1").startswith("means: 2 rows fit")
     assert explain_number("table 2").startswith("jobs: 2 rows fit")
-    assert explain_number("figure 2") == "generic, CPU load (cpu)"
-    several = "is on several pages, as each counts from 1; name one: "
-    figures = "`cwnd` (figures_hosts.html), `topology` (figures_testbed.html)"
-    assert explain_number("Figure 1") == f"ccreport: `Figure 1` {several}{figures}"
-    assert explain_number("1") == f"ccreport: `1` {several}`means` (tables.html), {figures}"
+    # Figures have one number in the whole report, by which `plot_figure` knows them, too.
+    numbers = {one.number: one for one in list_declared(place / "generic/archive.duckdb").values() if one.is_figure}
+    assert list(numbers) == [str(number) for number in range(1, len(numbers) + 1)]
+    assert numbers["2"].heading == f"Figure 2: {numbers['2'].title}"
+    assert explain_number("Figure 2").endswith(f"({numbers['2'].name})")
+    assert explain_number("1").endswith(f"({numbers['1'].name})")
     # What the report has not another evaluation may have.
     assert explain_number("Table II").startswith("esnet-dtn, table_2_testbed, row 1: ")
 

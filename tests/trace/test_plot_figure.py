@@ -188,7 +188,7 @@ def test_a_title_that_is_of_other_runs_is_told(
 
 def test_a_number_that_no_figure_has_names_those_that_there_are(database: Path, tmp_path: Path) -> None:
     for evaluation, known in (
-        (declare(tmp_path), "evaluation has the number S99; its figures have names only"),
+        (declare(tmp_path), "evaluation has the number S99; numbers are 1$"),
         (Path("esnet-dtn"), r"esnet-dtn has the number S99; numbers are 2, .* and S1 to S\d+$"),
     ):
         with pytest.raises(InputError, match=f"^no figure of {known}"):

@@ -21,13 +21,17 @@ ROMAN: Final = {str(number): name for number, name in enumerate(("I", "II", "III
 
 @dataclass(frozen=True)
 class Exhibit:
-    """One table or figure that the evaluation declares; `number` may be empty, then pages count."""
+    """One table or figure that the evaluation declares; it `is_ours` where it is not a publication's.
+
+    Figures have one `number` in the whole report. That of a table may be empty: then pages count.
+    """
 
     name: str
     title: str
     is_of_captures: bool = False
     number: str = ""
     is_figure: bool = False
+    is_ours: bool = False
 
     @property
     def heading(self) -> str:
@@ -52,14 +56,20 @@ def list_exhibits(declared: Mapping[str, Mapping[str, Any]], figures: Path | Non
         is_missing = is_ours and figures is not None and (figures / name / "missing.txt").exists()
         return is_ours, is_missing, of_captures[name], place_kind(kind) if kind and is_ours else 0
 
+    def number_ours(name: str) -> str:
+        # Beside a publication's numbers ours are a supplement's.
+        prefix = "S" if any(published.values()) else ""
+        return f"{prefix}{next(ours)}" if prefix or "kind" in declared[name] else ""
+
     ours = itertools.count(1)
     return [
         Exhibit(
             name,
             declared[name]["title"],
             of_captures[name],
-            found[1] if (found := published[name]) else f"S{next(ours)}" if any(published.values()) else "",
+            found[1] if (found := published[name]) else number_ours(name),
             "kind" in declared[name],
+            published[name] is None,
         )
         for name in sorted(declared, key=place)
     ]

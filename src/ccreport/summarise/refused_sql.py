@@ -1,5 +1,6 @@
 """SQL of evaluation files that the database refuses: said in one line, with the name that is meant."""
 
+import json
 import re
 from collections.abc import Iterable
 from typing import Final
@@ -57,6 +58,10 @@ NAMES: Final = re.compile(r"(?:Candidate (?:bindings|tables):|Did you mean)(.*)"
 DUCKDB_S_OWN: Final = ("duckdb_", "pg_", "sqlite_")
 # loss_pct = 0,1
 COMMA: Final = re.compile(r"(\d+)\s*,\s*(\d+)")
+# Unimplemented type for cast (TUPLE(BOOLEAN, INTEGER) -> BOOLEAN), of a condition that is loss_pct = 0,01
+LIST: Final = "Unimplemented type for cast (TUPLE("
+# A condition is in parentheses of ours, of which the second begins a line.
+CLOSED: Final = re.compile(r"^LINE \d+: \).*\n {8,}\^$", re.MULTILINE)
 # column "host" must appear in the GROUP BY clause or must be part of an aggregate function.
 UNGROUPED: Final = "must appear in the GROUP BY clause"
 # Rates are in bit/s everywhere: goodput_mbps is goodput_bps / 1e6.
@@ -67,16 +72,24 @@ ROW_TYPE: Final = re.compile(r"STRUCT\(.*\)")
 NO_TABLE: Final = re.compile(r'Referenced table "\w+" not found$')
 
 
-def describe_refusal(error: duckdb.Error, connection: duckdb.DuckDBPyConnection | None = None, query: str = "") -> str:
+def describe_refusal(
+    error: duckdb.Error, connection: duckdb.DuckDBPyConnection | None = None, query: str = "", condition: str = ""
+) -> str:
     """Return what DuckDB says of SQL, in one line; with a connection also which of its tables have a missing column.
 
-    `query` is the SQL, with what a file says in lines by itself.
+    `query` is the SQL, with what a file says in lines by itself, and `condition` the part of it that a file says.
     """
     text = str(error)
     said = KIND.sub("", text.partition("\n")[0]).rstrip("!")
     known = [name for names in NAMES.findall(text) for name in re.findall(r'"([^"]+)"', names)]
     known = [name for name in known if not name.startswith(DUCKDB_S_OWN)]
     word = WORD.search(said)
+    if said.startswith(LIST):
+        number = COMMA.search(condition or query)
+        advice = f"a number has a decimal point: {number[1]}.{number[2]}" if number else "join conditions by AND or OR"
+        return f"a comma makes a list of the condition; {advice}"
+    if condition and said == f'{SYNTAX} ")"' and CLOSED.search(text) and condition.count("(") == condition.count(")"):
+        return f"the condition breaks off behind `{TOKEN.findall(condition)[-1]}`; complete it"
     if meant := _guess_keyword(error):
         return f"{said}{meant}"
     if of_many := OF_MANY.search(said):
@@ -88,7 +101,7 @@ def describe_refusal(error: duckdb.Error, connection: duckdb.DuckDBPyConnection 
         return f"{said}{_compare_numbers(not_a_number[1], text)}"
     if said == f'{SYNTAX} ","' and (number := COMMA.search(text)):
         return f"{said}; a number has a decimal point: {number[1]}.{number[2]}"
-    if SYNTAX in said and (open_count := query.count("(") - query.count(")")):
+    if SYNTAX in said and (open_count := (condition or query).count("(") - (condition or query).count(")")):
         return f"{said}; {'a closing' if open_count > 0 else 'an opening'} parenthesis is missing"
     if reserved := RESERVED.search(said):
         return f"{said}; text takes single quotes ({_quote(reserved[1], query)}), a column of this name double ones"
@@ -193,6 +206,14 @@ def _name_table(connection: duckdb.DuckDBPyConnection, said: str) -> str:
 def refuse_sql(error: duckdb.Error, place: Place, said: str, query: str = "") -> DeclarationError:
     """Return the error of SQL at a place of a file: what it is, what DuckDB says of it, and at which word."""
     return DeclarationError(f"{said}: {describe_refusal(error, query=query)}", place, find_tokens(error))
+
+
+def refuse_list(connection: duckdb.DuckDBPyConnection, condition: str) -> None:
+    """Raise duckdb.Error where a condition is a list, as by a decimal comma, which else is refused of rows only."""
+    (parsed,) = connection.execute("SELECT json_serialize_sql(?)", [f"SELECT (\n{condition}\n)"]).fetchone() or ("{}",)
+    for statement in json.loads(parsed).get("statements", []):
+        if statement["node"].get("select_list", [{}])[0].get("function_name") == "row":
+            raise duckdb.ConversionException(f"Conversion Error: {LIST}")
 
 
 def find_tokens(error: duckdb.Error) -> tuple[str, ...]:

@@ -10,7 +10,7 @@ from ccreport.core.errors import InputError
 from ccreport.core.evaluation import load_evaluation, resolve_evaluation
 from ccreport.core.schema_problems import find_near, guess_near
 from ccreport.core.text import count_things, display_name
-from ccreport.figures.exhibits import NUMBER, Exhibit, find_exhibits, find_number
+from ccreport.figures.exhibits import NUMBER, Exhibit, find_number, list_exhibits
 from ccreport.figures.select.declaration import RUNS, FigureDeclaration, choose_view, read_declaration
 from ccreport.summarise.database import quote_name
 from ccreport.summarise.open_results import is_outdated, open_results
@@ -25,8 +25,8 @@ from ccreport.trace.shown_runs import show_files, show_runs
 KINDS: Final = ("table", "figure", "claim")
 # V, S12, 3a
 IS_NUMBER: Final = re.compile(r"[A-Z]?\d+[a-z]?|[IVX]+", re.IGNORECASE)
-# {{< include fragments/figure_cwnd.md >}}
-INCLUDED: Final = re.compile(r"include fragments/(?:table|figure)_(\w+)\.md")
+# {{< include fragments/table_means.md >}}
+INCLUDED: Final = re.compile(r"include fragments/table_(\w+)\.md")
 
 
 def find_exhibit(place: Path, name: str, evaluation: str = "") -> tuple[Path, Exhibit] | None:
@@ -44,7 +44,10 @@ def find_exhibit(place: Path, name: str, evaluation: str = "") -> tuple[Path, Ex
         exhibits = list_declared(database, evaluation)
         # Only the report's own, which goes first, counts what has no number.
         counted = exhibits if database == databases[0] else {}
-        if found := _choose(exhibits, name) or _choose_counted(database, counted, name):
+        found = _choose(exhibits, name)
+        if found and found.is_ours and name.isdecimal() and list_claims(database):
+            found = None
+        if found := found or _choose_counted(database, counted, name):
             return database, found
         figures += exhibits.keys() - {*known}
     number = NUMBER.sub("", name)
@@ -91,27 +94,18 @@ def _choose(exhibits: Mapping[str, Exhibit], name: str) -> Exhibit | None:
 
 
 def _choose_counted(database: Path, exhibits: Mapping[str, Exhibit], name: str) -> Exhibit | None:
-    """Return the exhibit without a number of its own that a page of the report shows as, say, Table 1.
+    """Return the table without a number of its own that the report's page of tables shows as, say, Table 1.
 
-    Each page of figures counts from 1. A number alone is a claim's where claims were judged. Raise InputError where
-    several exhibits have the number.
+    A number alone is a claim's where claims were judged.
     """
     asked = NUMBER.match(name)
     kind, number = asked.lastgroup if asked else None, NUMBER.sub("", name)
-    if not number.isdecimal() or (kind is None and list_claims(database)):
+    page = database.parent / "fragments/tables.md"
+    is_other = kind == "figure" or not number.isdecimal() or (kind is None and bool(list_claims(database)))
+    if is_other or not page.is_file():
         return None
-    fragments = database.parent / "fragments"
-    pages = [fragments / "tables.md", *sorted(fragments.glob("figures_*.qmd"))]
-    fitting = []
-    for page in filter(Path.is_file, pages):
-        shown = [exhibits[own] for own in INCLUDED.findall(page.read_text(encoding="utf-8")) if own in exhibits]
-        if 1 <= int(number) <= len(shown) and not shown[int(number) - 1].number:
-            fitting.append((page.stem, shown[int(number) - 1]))
-    fitting = [(page, one) for page, one in fitting if kind is None or one.is_figure == (kind == "figure")]
-    if len(fitting) > 1:
-        places = [f"`{one.name}` ({page}.html)" for page, one in fitting]
-        raise InputError(f"`{name}` is on several pages, as each counts from 1; name one: {', '.join(places)}")
-    return fitting[0][1] if fitting else None
+    shown = [exhibits[own] for own in INCLUDED.findall(page.read_text(encoding="utf-8")) if own in exhibits]
+    return shown[int(number) - 1] if 1 <= int(number) <= len(shown) and not shown[int(number) - 1].number else None
 
 
 def list_declared(database: Path, evaluation: str = "") -> dict[str, Exhibit]:
@@ -123,7 +117,10 @@ def list_declared(database: Path, evaluation: str = "") -> dict[str, Exhibit]:
         if evaluation:
             raise
         return {}
-    return {name: found for name, (_, found) in find_exhibits(declared, database.parent / "figures").items()}
+    tables = {table.name: table for table in list_exhibits(declared["tables"])}
+    figures = list_exhibits(declared["figures"], database.parent / "figures")
+    # A table's name is that of the table.
+    return {one.name if one.name not in tables else one.heading: one for one in figures} | tables
 
 
 def describe_all(place: Path, kind: str = "") -> str:

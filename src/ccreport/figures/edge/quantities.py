@@ -103,7 +103,7 @@ def query_aggregates(declaration: FigureDeclaration, database: Database, query: 
     except duckdb.CatalogException as error:
         raise FigureError(f"figure {declaration.name!r} needs a table that the evaluation lacks: {error}") from error
     except duckdb.Error as error:
-        raise refuse_where(declaration.name, error) from error
+        raise refuse_where(declaration.name, error, declaration.where) from error
     if rows.is_empty():
         raise MissingFigure(describe_absence(declaration, "connection or answer"))
     return rows

@@ -45,7 +45,7 @@ def read_tests(declaration: FigureDeclaration, database: Database) -> pl.DataFra
     try:
         tests = database.ask(f"{select_tests(declaration)} ORDER BY ALL")
     except duckdb.Error as error:
-        raise refuse_where(declaration.name, error) from error
+        raise refuse_where(declaration.name, error, declaration.where) from error
     if tests.is_empty():
         raise MissingFigure(describe_absence(declaration, "test of RPCs"))
     return tests

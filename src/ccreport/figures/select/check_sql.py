@@ -8,11 +8,11 @@ import duckdb
 
 from ccreport.core.declared_files import blame
 from ccreport.core.evaluation import MEANS, load_evaluation
-from ccreport.core.schema_problems import Place
+from ccreport.core.schema_problems import Place, format_place
 from ccreport.figures.select.declaration import EDGE_VIEWS, FigureError, choose_view, declare_figure, refuse_where
 from ccreport.figures.select.table_cells import find_table_fault, select_cells
 from ccreport.summarise.database import quote_name
-from ccreport.summarise.refused_sql import refuse_sql
+from ccreport.summarise.refused_sql import refuse_list, refuse_sql
 from ccreport.summarise.table_sources import list_own_labels
 
 
@@ -31,17 +31,35 @@ def check_sql(connection: duckdb.DuckDBPyConnection, evaluation: Path) -> None:
                 _refuse_table(figure, table, declared["tables"])
     except FigureError as error:
         raise blame(evaluation, error) from error
+    for place, condition in _list_others(declared):
+        try:
+            refuse_list(connection, condition)
+        except duckdb.Error as error:
+            refused = refuse_sql(error, place, f"{format_place(place)}: the database refuses it", condition)
+            raise blame(evaluation, refused) from error
     for column, condition in declared["published_paths"].items():
         try:
-            connection.sql(f"FROM labelled_runs WHERE (\n{condition}\n)")
+            _try(connection, f"FROM labelled_runs WHERE (\n{condition}\n)", condition)
         except duckdb.Error as error:
-            refused = refuse_sql(error, ("published_paths", column), f"published_paths.{column}")
+            refused = refuse_sql(error, ("published_paths", column), f"published_paths.{column}", condition)
             raise blame(evaluation, refused) from error
-    for figure, place, query in _list_queries(declared):
+    for figure, place, condition, query in _list_queries(declared):
         try:
-            connection.sql(query)
+            _try(connection, query, condition)
         except duckdb.Error as error:
-            raise blame(evaluation, refuse_where(figure, error, f"`{place[-1]}`", place)) from error
+            raise blame(evaluation, refuse_where(figure, error, condition, f"`{place[-1]}`", place)) from error
+
+
+def _try(connection: duckdb.DuckDBPyConnection, query: str, condition: str) -> None:
+    connection.sql(query)
+    refuse_list(connection, condition or "TRUE")
+
+
+def _list_others(declared: Mapping[str, Any]) -> Iterator[tuple[Place, str]]:
+    """Yield the conditions of labels and tables, which the database has been opened with, by their places."""
+    for label, facts in declared["labels"].items():
+        yield from ((("labels", label, "cases", n, "when"), case["when"]) for n, case in enumerate(facts["cases"]))
+    yield from ((("tables", table, "where"), facts["where"]) for table, facts in declared["tables"].items())
 
 
 def _refuse_table(figure: str, table: str, tables: Mapping[str, Any]) -> None:
@@ -50,8 +68,8 @@ def _refuse_table(figure: str, table: str, tables: Mapping[str, Any]) -> None:
         raise FigureError(f"figure {figure!r}: {fault}", ("figures", figure, "table"))
 
 
-def _list_queries(declared: Mapping[str, Any]) -> Iterator[tuple[str, Place, str]]:
-    """Yield the name of each figure, the place in it of what is tried, and the query that tries it."""
+def _list_queries(declared: Mapping[str, Any]) -> Iterator[tuple[str, Place, str, str]]:
+    """Yield the name of each figure, the place in it of what is tried, that condition, and the query that tries it."""
     for figure, facts in declared["figures"].items():
         # They draw rows of tables that only their queries make.
         if facts["kind"] in EDGE_VIEWS:
@@ -65,6 +83,6 @@ def _list_queries(declared: Mapping[str, Any]) -> Iterator[tuple[str, Place, str
         ]
         for place, among, condition in [(("where",), "TRUE", facts["where"]), *panels]:
             runs = f"WITH figure_runs AS (FROM {view} WHERE (\n{among}\n))"
-            yield figure, place, f"{runs} FROM figure_runs WHERE (\n{condition}\n)"
+            yield figure, place, condition, f"{runs} FROM figure_runs WHERE (\n{condition}\n)"
         if facts.get("panels_by"):
-            yield figure, ("panels_by",), f"SELECT {', '.join(map(quote_name, facts['panels_by']))} FROM {view}"  # noqa: S608
+            yield figure, ("panels_by",), "", f"SELECT {', '.join(map(quote_name, facts['panels_by']))} FROM {view}"  # noqa: S608

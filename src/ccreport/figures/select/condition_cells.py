@@ -70,7 +70,7 @@ def read_matching_all(
     try:
         matching = database.ask(query)
     except duckdb.Error as error:
-        raise refuse_where(declaration.name, error) from error
+        raise refuse_where(declaration.name, error, declaration.where) from error
     if matching.is_empty():
         raise MissingFigure(describe_absence(declaration, "run"))
     return matching

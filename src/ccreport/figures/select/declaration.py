@@ -62,9 +62,11 @@ class FigureError(DeclarationError):
     """A figure's declaration cannot be used: a fault of the evaluation file."""
 
 
-def refuse_where(figure: str, error: duckdb.Error, what: str = "`where`", place: Place = ("where",)) -> FigureError:
+def refuse_where(
+    figure: str, error: duckdb.Error, condition: str, what: str = "`where`", place: Place = ("where",)
+) -> FigureError:
     """Return the error of a figure whose condition the database refuses."""
-    problem = f"figure {figure!r}: the database refuses its {what}: {describe_refusal(error)}"
+    problem = f"figure {figure!r}: the database refuses its {what}: {describe_refusal(error, condition=condition)}"
     # A panel has its letter behind the name, as in `figure_2 (b)`.
     return FigureError(problem, ("figures", figure.partition(" (")[0], *place), find_tokens(error))
 

@@ -87,7 +87,7 @@ def read_matching_runs(declaration: FigureDeclaration, database: Database) -> pl
     try:
         matching = database.ask(query)
     except duckdb.Error as error:
-        raise refuse_where(declaration.name, error) from error
+        raise refuse_where(declaration.name, error, declaration.where) from error
     if matching.is_empty():
         raise NoRunMatchesError(describe_absence(declaration, "run"))
     counted = matching.filter("is_counted")

@@ -29,7 +29,7 @@ def split_by_condition(declaration: FigureDeclaration, database: Database) -> tu
     try:
         conditions = database.ask(query)
     except duckdb.Error as error:
-        raise refuse_where(declaration.name, error, "`where` or `panels_by`") from error
+        raise refuse_where(declaration.name, error, declaration.where, "`where` or `panels_by`") from error
     varying = list_varying(conditions, declaration.panels_by)
     if not varying:
         return declaration, ""

@@ -81,4 +81,4 @@ def _name(kind: str, exhibits: Sequence[Exhibit]) -> str:
 
 def _title(exhibit: Exhibit) -> str:
     """Return the heading of what a publication has; of ours, of which there is nothing to see, no number."""
-    return exhibit.title if exhibit.number.startswith("S") else exhibit.heading
+    return exhibit.title if exhibit.is_ours else exhibit.heading

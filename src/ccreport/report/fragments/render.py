@@ -230,12 +230,10 @@ def render_fragments(
     for name, has_cells in (("reproduction", True), ("reproduction_report", False)):
         page = render_reproduction(named_cells, titles, algorithms, about, doubts, reasons, heads, has_cells=has_cells)
         write_fragment(fragments, f"{name}.md", page)
-    option = name_folder(database)
+    option, shown_in = name_folder(database), find_exhibits(declared, figures)
     # On paper both tables of claims are read, one after the other.
     for name, has_reasons in (("claims", True), ("claims_report", False)):
-        page = render_claims(
-            judged, declared["claims"], find_exhibits(declared, figures), has_reasons=has_reasons, option=option
-        )
+        page = render_claims(judged, declared["claims"], shown_in, has_reasons=has_reasons, option=option)
         write_fragment(fragments, f"{name}.md", page)
     write_fragment(fragments, "captures_list.md", render_captures(captures, logs, runs))
     held = {"has_captures": not captures.is_empty(), "has_others": not others.is_empty()}
