@@ -95,8 +95,12 @@ def list_other_tables(wildcards):
 if config["compare_with"]:
     other_folders = {path.parent.resolve() for path in find_other_tables(MAIN)}
     if not other_folders:
+        found = Path(config["compare_with"]).glob("*/summaries")
+        there = " and ".join(f"`{path.parent.name}`" for path in sorted(found))
         refuse(
-            f"compare_with: {config['compare_with']} has no tables of {MAIN}; name the results folder of another build",
+            f"compare_with: {config['compare_with']} has no tables of the evaluation `{MAIN}`"
+            + (f", but of {there}" if there else "")
+            + "; name the results folder of another build",
             "compare_with",
         )
     if (RESULTS / MAIN / "summaries").resolve() in other_folders:

@@ -57,6 +57,22 @@ def guess_target(target, rules, made):
     return f"; did you mean `{meant.get(near[0]) or begun[near[0]]}`?" if near else ""
 
 
+def explain_figure(path):
+    """Return what to say of a figure by itself or a file of it, None for any other path: all are drawn at once."""
+    named = re.fullmatch(
+        rf"{re.escape(str(RESULTS))}/([^/]+)/figures/(\w+)(/.*)?", path
+    )
+    evaluation, figure = named.groups()[:2] if named else ("", "")
+    if figure not in EVALUATIONS.get(evaluation, {}).get("figures", {}):
+        return None
+    option = "" if str(RESULTS) == "results" else f" --database {RESULTS}"
+    command = f"plot_figure --evaluation {EVALUATION_FILES[evaluation]} --figure {figure} --output {figure}{option}"
+    return (
+        f"`{RESULTS}/{evaluation}/figures` draws all figures, "
+        f"`python -m ccreport {command}` this one"
+    )
+
+
 def explain_table(path):
     """Return what to say of the file of a table that its evaluation does not declare, None for any other."""
     named = re.fullmatch(
@@ -88,6 +104,8 @@ def is_rule(target):
             stop(setting)
         if unknown := explain_table(path):
             stop(f"no target `{target}`; {unknown}")
+        if one := explain_figure(path):
+            stop(f"no target `{target}`; {one}")
         near = guess_target(target, own, made)
         stop(f"no target `{target}`{near or ';'} `snakemake --list` shows the others")
     known = RESULTS / "batches.txt"

@@ -48,9 +48,9 @@ STAGES: Final = {
 CHECKPOINTS: Final = frozenset(("fetch_archive", "list_raw_files", "list_sections"))
 # A job of this rule says itself how far it is, in lines of its own.
 SELF_TELLING: Final = "collect"
+# Of an output that a job updates and that a failed one leaves as it was, or that was not there before.
+RESTORED: Final = ("Restored previous version of", "Cannot restore ")
 # What the workflow says of the evaluation that it chose.
-# Of an output that a job updates and that a failed one leaves as it was.
-RESTORED: Final = "Restored previous version of"
 CHOSEN: Final = "Evaluation: "
 # Before, the jobs that ended are not a measure of the others.
 LEAST_SHARE: Final = 0.1

@@ -60,3 +60,36 @@ def test_results_come_first_among_empty_files(tmp_path: Path, capsys: pytest.Cap
     # What ends as results do comes before a.log, which is the first by name.
     assert "  run2_cubic_20ms.json: the file is empty" in printed
     assert "  4 files, such as zzz.json: the file is empty" in printed
+
+
+def test_samples_that_are_read_in_part_are_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    sample = '{"timestamp": "22:10:01", "cpu-load": [{"cpu": "all", "usr": 15.66, "idle": 84.34}]}'
+    loads = f'{{"sysstat": {{"hosts": [{{"nodename": "h", "statistics": [\n{sample},\n{sample[:30]}'
+    folder = write_results(tmp_path / "raw", ["run1_cubic_20ms.json"], {"run1_cubic_20ms.mpstat.json": loads})
+    adopt(folder, check=False)
+    capsys.readouterr()
+    adopt(folder, check=True)
+    printed = capsys.readouterr().out
+    assert "Not read, or not as a whole:" in printed
+    assert "run1_cubic_20ms.mpstat.json: mpstat was stopped before it closed its output" in printed
+
+
+@pytest.mark.parametrize(
+    ("header", "hint"),
+    [
+        ("file_name,delay", "tests.csv names 2 files here in `file_name`; call that column `file`"),
+        ("file,rtt_ms", "tests.csv says what its rows are about, and no layout names it: add `table: tests.csv`."),
+    ],
+)
+def test_a_csv_that_no_layout_names_is_told_by_check_too(
+    header: str, hint: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    names = [f"t{number}.json" for number in (1, 2)]
+    table = "\n".join([header, *(f"{name},{number}" for number, name in enumerate(names, 1))])
+    folder = write_results(tmp_path / "raw", names, {"tests.csv": table})
+    (folder / "layout.yaml").write_text("files: [{pattern: '(?P<run>t[0-9])[.]json'}]\n")
+    adopt(folder, check=True)
+    assert hint in capsys.readouterr().out
+    (folder / "layout.yaml").write_text("files: [{pattern: '(?P<run>t[0-9])[.]json'}]\nignore: ['tests[.]csv']\n")
+    adopt(folder, check=True)
+    assert "call that column" not in capsys.readouterr().out

@@ -69,7 +69,7 @@ ON_COMMAND_LINE = [
     ("compare_with=/nope", "--config: compare_with: /nope does not exist"),
     (
         "compare_with=raw",
-        "--config: compare_with: raw has no tables of esnet-dtn; name the results folder of another b",
+        "--config: compare_with: raw has no tables of the evaluation `esnet-dtn`; name the results folder of another b",
     ),
     (
         "packet_runs=[nosuch]",
@@ -143,6 +143,10 @@ def test_a_name_in_an_evaluation_that_stands_for_nothing_is_refused(
         ("reprot.pdf", "no target `reprot.pdf`; did you mean `results/esnet-dtn/report.pdf`?"),
         ("table_2", "no target `table_2`; did you mean `results/esnet-dtn/summaries/table_2_testbed."),
         ("figures", "no target `figures`; did you mean `results/esnet-dtn/figures`?"),
+        (
+            "results/esnet-dtn/figures/figure_4/figure.svg",
+            "`results/esnet-dtn/figures` draws all figures, `python -m ccreport plot_figure .* figure_4 .*` this one",
+        ),
         ("figures/figure_4", "no target `figures/figure_4`; did you mean `results/esnet-dtn/figures`?"),
         ("strict=True", "`strict=True` is not a target: `--config strict=True`"),
         ("ARCHIVE=x", "`ARCHIVE=x` is a setting of make: `make report ARCHIVE=x` or `--config archive=x`"),

@@ -24,7 +24,7 @@ from ccreport.adopt.repairs import leave_out_cutting, repair, settle_runs
 from ccreport.adopt.rivals import Ignored, find_later, find_others
 from ccreport.adopt.rows import list_manifests
 from ccreport.adopt.run_table import describe_runs
-from ccreport.adopt.tables import describe_unmatched, find_table
+from ccreport.adopt.tables import ENDING, describe_unmatched, find_table
 from ccreport.archive.harness_layout import SESSION, join_path, split_name, walk_files
 from ccreport.archive.layout import NAME, Layout
 from ccreport.archive.layout_groups import NUMBERS
@@ -71,7 +71,14 @@ def adopt(folder: Path, /, *, check: bool, layout: Path = Path(NAME)) -> int:
     place = folder / layout
     if check:
         declared = load_layout(place) if place.exists() or layout != Path(NAME) else None
-        return _show_runs(folder, declared)
+        status = _show_runs(folder, declared)
+        above = folder.resolve().parent / NAME
+        if declared is None and above.is_file():
+            advice = f"python -m ccreport adopt {shlex.quote(str(folder.parent))} --check"
+            print(f"The folder above has a {NAME}, which is not read here: {advice}")
+        for hint in _hint_at_tables(folder, declared):
+            print(hint)
+        return status
     if place.exists():
         raise InputError(f"{place} exists; look at its runs with --check, or delete it to have one proposed anew")
     contents = _read_contents(folder)
@@ -146,6 +153,23 @@ def _show_runs(folder: Path, layout: Layout | None) -> int:
     print("\n".join(describe_runs(folder, manifests, layout, read)))
     has_runs = any(manifest.runs for manifest in manifests)
     return int(not has_runs or has_unusable(folder, manifests, read) or has_unfitting(layout, manifests))
+
+
+def _hint_at_tables(folder: Path, layout: Layout | None) -> list[str]:
+    """Return what to do for a CSV to be the table of a layout that has none, as where its columns have other names."""
+    if layout is not None and layout.table:
+        return []
+    contents = _read_contents(folder)
+    told = layout.read_paths([*contents]) if layout is not None else {}
+    used = {path: content for path, content in contents.items() if path not in told or told[path].ignored_by is None}
+    if not any("/" not in path and path.lower().endswith(ENDING) for path in used):
+        return []
+    table, hints = find_table(folder, used, proposal := _propose(used))
+    if table is None:
+        return hints
+    if table.runs and name_runs(proposal, table) is None:
+        return [*hints, describe_unmatched(table)]
+    return [*hints, f"{table.name} says what its rows are about, and no layout names it: add `table: {table.name}`."]
 
 
 def _sum_up(proposal: Proposal) -> str:

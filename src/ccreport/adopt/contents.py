@@ -3,7 +3,7 @@
 import contextlib
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
@@ -12,6 +12,7 @@ from ccreport.core.identifiers import normalise_address
 from ccreport.ingest.harness.qdiscs import find_buffer, parse_qdiscs
 from ccreport.ingest.iperf3.reader import read_client_output
 from ccreport.inventory.formats import recognise_format
+from ccreport.inventory.single_files import list_problems
 
 Ends = tuple[str, int, str, int]
 
@@ -36,6 +37,9 @@ SOCKET: Final = re.compile(rb"^\S[^\n]*?\s(\S+):(\d+)\s+(\S+):(\d+)\s*(?:[a-z<]|
 BROKEN: Final = frozenset({"empty", "not_json", "truncated_json"})
 # What is read of a file of samples: hours of one connection.
 SAMPLES_LIMIT_BYTES: Final = 2**26
+# What is sampled beside tests, of which a reader says what it had to repair; captures are too long for that here.
+SAMPLED: Final = ("ss", "mpstat")
+PROBLEMS_SHOWN: Final = 2
 
 
 class Way(NamedTuple):
@@ -87,8 +91,10 @@ def read_content(path: Path) -> Content:
     form = recognise_format(head)
     if form in CLIENT_FORMATS:
         return _read_result(path, is_server=bool(SERVER.search(head)))
-    if form == "ss":
-        return _read_samples(path)
+    if form in SAMPLED:
+        samples = _read_samples(path) if form == "ss" else Content(form)
+        problems = list_problems(form, path)
+        return replace(samples, problem="; ".join(problems[:PROBLEMS_SHOWN]) or None)
     if QDISC.search(head):
         return _read_qdiscs(path)
     return _read_broken(path) if form in ("empty", "json") else Content(KINDS.get(form))

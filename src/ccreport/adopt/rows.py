@@ -177,13 +177,17 @@ def list_rows(manifest: Manifest, folder: Path, read: Callable[[Path], Content])
                 rows[file.run_id].ways[file.path] = content.ways
             if content.problem is not None and file.action == "ingest":
                 rows[file.run_id].problems.append((display_name(file.path), content.problem))
+    joined: list[tuple[str, str]] = []
     # Samples under any name are of the test in the same folder that has their connections.
     for file in manifest.files:
         if file.kind == "ss" and file.run_id is None and file.action == "ingest":
-            ends = read(folder / file.path).ends
+            content = read(folder / file.path)
             for other in manifest.files:
                 is_test = other.kind == "src-cmd" and other.run_id in rows
-                if is_test and other.run_id is not None and ends & read(folder / other.path).ends:
+                if is_test and other.run_id is not None and content.ends & read(folder / other.path).ends:
                     rows[other.run_id].kinds["ss"] += 1
+                    if content.problem is not None and not any(file.path == path for path, _ in joined):
+                        joined.append((file.path, content.problem))
+                        rows[other.run_id].problems.append((display_name(file.path), content.problem))
     order = {name: number for number, name in enumerate(sort_naturally({row.run.suffix for row in rows.values()}))}
     return sorted(rows.values(), key=lambda row: order[row.run.suffix])

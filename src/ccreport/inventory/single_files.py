@@ -3,6 +3,8 @@
 What a file's path or its folder would tell in an archive (run, job, hosts) is unknown here.
 """
 
+import contextlib
+import io
 import shutil
 import sys
 import tempfile
@@ -74,6 +76,16 @@ def ingest(
     else:
         _write(rows, output)
     return 0 if rows else 1
+
+
+def list_problems(format: str, path: Path) -> list[str]:
+    """Return what could not be used of a file of a format, or of its parts, as a build would say it."""
+    reader = find_reader(format)
+    with tempfile.TemporaryDirectory() as scratch:
+        tables = TableFolder(Path(scratch))
+        with contextlib.redirect_stderr(io.StringIO()):
+            read_experiment(reader, _list_files(reader, [path]), Path("/"), tables.folder, Settings())
+        return tables.read("rejects")["message"].to_list()
 
 
 def _list_files(reader: Reader, files: Sequence[Path]) -> Manifest:
