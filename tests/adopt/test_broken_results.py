@@ -93,3 +93,11 @@ def test_a_csv_that_no_layout_names_is_told_by_check_too(
     (folder / "layout.yaml").write_text("files: [{pattern: '(?P<run>t[0-9])[.]json'}]\nignore: ['tests[.]csv']\n")
     adopt(folder, check=True)
     assert "call that column" not in capsys.readouterr().out
+
+
+def test_a_layout_of_the_folder_above_is_told(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    folder = write_results(tmp_path / "mine/results", ["t1.json"], {})
+    (tmp_path / "mine/layout.yaml").write_text("files: [{pattern: '(?P<run>t[0-9])[.]json'}]\n")
+    adopt(folder, check=True)
+    told = "The folder above has a layout.yaml, which is not read here: python -m ccreport adopt "
+    assert f"{told}{folder.parent} --check\n" in capsys.readouterr().out

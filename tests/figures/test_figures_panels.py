@@ -20,7 +20,7 @@ from ccreport.figures.select.declaration import FigureError, list_panels, read_d
 from ccreport.figures.select.throughput_series import Bins, FigureTables, choose_bins, place_rows
 from ccreport.figures.throughput.assemble import _stretch_single
 from ccreport.figures.wording.captions import _write_panel
-from ccreport.figures.wording.runs import DrawnAlgorithm
+from ccreport.figures.wording.runs import DrawnAlgorithm, DrawnRun, name_run
 from ccreport.figures.write import plot_declaration, plot_figures
 
 EVALUATION = Path(__file__).resolve().parents[2] / "evaluations" / "esnet-dtn.yaml"
@@ -315,6 +315,20 @@ def test_each_condition_of_the_archive_is_a_panel(database: Path, tmp_path: Path
     assert read(alone / "caption.txt").startswith(
         "2 flows, alone — nersc-tbn-1 to 10.201.1.2, RTT 80 ms. (a) bbr; (b) cubic.\n"
     )
+    # The value of a parameter goes by its name.
+    tables = make_tables("10.201.1.2", "nersc-tbn-1")
+    is_bbr = pl.col("run_id").str.starts_with("experiment-bbr")
+    told = {
+        "parameter_name": pl.lit("build"),
+        "parameter_value": pl.when(is_bbr).then(pl.lit("after")).otherwise(pl.lit("before")),
+    }
+    tables["runs"] = tables["runs"].with_columns(**told)
+    (tmp_path / "named").mkdir()
+    built = make_database(tmp_path / "named", tables)
+    named = plot(
+        tmp_path / "named", built, title="Alone", overlapped=False, where="TRUE", panels_by=["parameter_value"]
+    )
+    assert "(a) build after" in read(named / "caption.txt")
     # One condition needs no letter.
     together = plot(tmp_path / "both", database, title="Both", where="TRUE", panels_by=["mode", "flows_count"])
     assert "(a)" not in read(together / "caption.txt")
@@ -353,6 +367,19 @@ def test_panels_of_short_and_long_tests_have_bins_and_axes_of_their_own(tmp_path
     assert "The panels have the same scale of rates, and those of time and retransmits each its own." in (
         read(output / "caption.txt")
     )
+
+
+@pytest.mark.parametrize(
+    ("run_id", "name"),
+    [
+        ("results-c099142bc3.run1-34e9aedeff", "run1"),
+        ("lab-2.0-c099142bc3.10.0.0.2-3-34e9aedeff", "10.0.0.2-3"),
+        ("experiment-bbr/2", "experiment-bbr/2"),
+    ],
+)
+def test_a_run_without_an_iteration_goes_by_its_own_name(run_id: str, name: str) -> None:
+    drawn = DrawnRun({"iteration": None, "run_id": run_id, "mode": "bbr"}, 1, is_declared=False)
+    assert name_run(drawn, overlapped=True) == f"{name}, the only iteration with data"
 
 
 def test_a_line_of_one_bin_is_as_long_as_the_bin() -> None:

@@ -656,7 +656,7 @@ def test_the_means_of_each_algorithm_are_said_in_words():
         ),
         (
             ["RTT 10 ms, fq, 1 flow", "RTT 40 ms, pfifo, 2 flows"],
-            "under both conditions (with 1 flow (fq) at RTT 10 ms; with 2 flows (pfifo) at RTT 40 ms), ",
+            "under both conditions [with 1 flow (fq) at RTT 10 ms; with 2 flows (pfifo) at RTT 40 ms], ",
         ),
         (["RTT 10 ms, a b", "RTT 10 ms, c"], "under both conditions (a b and c), "),
         (["RTT 10 ms, host"], "(host) at RTT 10 ms, "),
@@ -895,8 +895,18 @@ def test_the_first_page_has_the_questions_that_figures_declare(tmp_path: Path):
     facts = {"kind": "throughput_over_time", "title": "One flow", "question": "What does *loss* do"}
     asked = ask_figures({"figures": {"lone": facts}}, tmp_path)
     assert "- [What does &#42;loss&#42; do](figures.qmd#figure-lone)?\n" in asked
+    # Whoever writes the question mark gets no second one.
+    assert ask_figures({"figures": {"lone": facts | {"question": "What does *loss* do? "}}}, tmp_path) == asked
     (tmp_path / "lone/missing.txt").write_text("none\n")
     assert "loss" not in ask_figures({"figures": {"lone": facts}}, tmp_path)
+
+
+def test_first_seconds_are_asked_for_where_a_test_goes_on(tmp_path: Path):
+    (tmp_path / "lone").mkdir()
+    declared = {"figures": {"lone": {"kind": "throughput_over_time", "title": "One flow", "until_s": 20}}}
+    for caption, is_asked in (("Rates over the whole test; only the first 20 s are drawn.", True), ("Rates.", False)):
+        (tmp_path / "lone/caption.txt").write_text(caption)
+        assert ("How does a test start" in ask_figures(declared, tmp_path)) is is_asked
 
 
 def test_labels_are_called_by_what_the_evaluation_shows_them_as():

@@ -86,7 +86,8 @@ def test_pairs_are_counted_once_and_suspect_ones_apart() -> None:
         "suspect": 1,
     }
     expected = {"compared": "3", "reproduced": "1", "not_reproduced": "1", "undecided": "1", "missing": "1"}
-    assert describe_reproduction(compared) == expected
+    assert describe_reproduction(compared) == expected | {"numbers": "published numbers"}
+    assert describe_reproduction(compared.filter(comparison="archive"))["numbers"] == "numbers of the other build"
 
 
 def test_what_looks_wrong_in_the_publication_is_said_with_the_reason() -> None:

@@ -133,6 +133,7 @@ def test_what_snakemake_says_of_a_failure_is_shown_at_the_end_unless_the_workflo
 ) -> None:
     emit(handler, "WorkflowError: at least one job failed", logging.ERROR)
     emit(handler, "Restored previous version of results/inventory.jsonl (updating job failed).", logging.WARNING)
+    emit(handler, "Cannot restore results/inventory.jsonl: no backup found.", logging.WARNING)
     emit(handler, "Complete log(s): /somewhere")
     handler.is_explained = is_explained
     assert list_lines(capsys) == []

@@ -36,18 +36,33 @@ def split_by_condition(declaration: FigureDeclaration, database: Database) -> tu
     if "parameter_value" in varying and "parameter_name" in declaration.panels_by:
         varying = list(dict.fromkeys(["parameter_name", *varying]))
     found = conditions.select(varying).rows()
-    panels = [_declare(varying, values) for values in found[:PANELS_AT_MOST]]
+    name = _name_parameter(database, where) if "parameter_value" in varying else None
+    panels = [_declare(varying, values, name) for values in found[:PANELS_AT_MOST]]
     others = len(found) - len(panels)
     said = f"Of {len(found)} conditions the first {PANELS_AT_MOST} are drawn." if others else ""
     return replace(declaration, panels=panels), said
 
 
-def _declare(columns: Sequence[str], values: Sequence[Any]) -> dict[str, str]:
+def _name_parameter(database: Database, where: str) -> str | None:
+    """Return the name of the only swept parameter of some runs, None where there are several."""
+    query = f"SELECT DISTINCT parameter_name FROM labelled_runs WHERE {where} AND parameter_name IS NOT NULL"  # noqa: S608
+    names = database.ask(query)["parameter_name"].to_list()
+    return names[0] if len(names) == 1 else None
+
+
+def _declare(columns: Sequence[str], values: Sequence[Any], parameter: str | None) -> dict[str, str]:
     tests = [
         f"{quote_name(column)} IS NOT DISTINCT FROM {_quote(value)}"
         for column, value in zip(columns, values, strict=True)
     ]
-    return {"title": describe_panel(columns, values), "where": " AND ".join(tests)}
+    # A value goes by the name of its parameter, if that is one for all: build after.
+    shown = {
+        "parameter_name" if parameter and value and column == "parameter_value" else column: value
+        for column, value in zip(columns, values, strict=True)
+    }
+    if "parameter_name" in shown and "parameter_value" not in shown and parameter:
+        shown["parameter_name"] = f"{parameter} {shown['parameter_name']}"
+    return {"title": describe_panel([*shown], [*shown.values()]), "where": " AND ".join(tests)}
 
 
 def _quote(value: Any) -> str:

@@ -30,6 +30,8 @@ RATE_ORIGINS: Final[dict[Source, str]] = {
     "ss": "bytes that ss saw acknowledged",
     "interval": "bytes that the tool handed to its socket, including what is still buffered there",
 }
+# Where the time axis ends before the test.
+CUT: Final = " over the whole test; only the first"
 # Means closer than this cannot be told apart in the figure.
 SAME_RATIO = 1.02
 
@@ -97,7 +99,7 @@ def _list_sentences(facts: FigureFacts) -> list[str]:
 
 def _whole(facts: FigureFacts) -> str:
     until_s = facts.declaration.until_s
-    return "" if until_s is None else f" over the whole test; only the first {until_s:g} s are drawn"
+    return "" if until_s is None else f"{CUT} {until_s:g} s are drawn"
 
 
 def write_panels_caption(

@@ -5,6 +5,7 @@ are escaped; whoever puts a caption into a page escapes it for that page.
 """
 
 import math
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
@@ -20,6 +21,8 @@ from ccreport.summarise.grids.settings import RATE_UNITS, name_rate
 Row = Mapping[str, Any]
 
 # Between what ran and where it ran.
+# results-c099142bc3.run1-34e9aedeff
+RUN_ID: Final = re.compile(r"^.*?-[0-9a-f]{10}\.(.+)-[0-9a-f]{10}$", re.DOTALL)
 PATH_DASH: Final = " — "
 # One recorded delay for each direction.
 BOTH_WAYS: Final = 2
@@ -124,9 +127,14 @@ def name_run(drawn: DrawnRun, *, overlapped: bool) -> str:
         rule = f"of {drawn.runs_count} iterations the most typical in mean rate and retransmits"
     # The caption has the identifier, which would not fit here.
     iteration = drawn.run["iteration"]
-    name = f"iteration {iteration}" if iteration is not None else display_name(drawn.run["run_id"])
+    name = f"iteration {iteration}" if iteration is not None else display_name(_shorten(drawn.run["run_id"]))
     of_algorithm = "" if overlapped else f"{theme.style_of(drawn.run['mode']).name}: "
     return f"{of_algorithm}{name}, {rule}"
+
+
+def _shorten(run_id: str) -> str:
+    """Return the part of a run's identifier by which people called it."""
+    return RUN_ID.sub(r"\1", run_id)
 
 
 def write_legend(algorithm: DrawnAlgorithm, rate: Rate, unit: str, *, is_cut: bool = False) -> str:

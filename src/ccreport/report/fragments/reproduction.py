@@ -72,9 +72,13 @@ MATCHES: Final = {
 
 
 def describe_reproduction(compared: pl.DataFrame) -> dict[str, str]:
-    """Return the counts against the paper as text: compared, reproduced, not_reproduced, undecided, missing."""
-    counts = count_pairs(compared.filter(pl.col("comparison") == "paper"))
-    return {name: f"{count:,}" for name, count in counts.items() if name != "suspect"}
+    """Return the counts against the paper as text: compared, reproduced, not_reproduced, undecided, missing.
+
+    `numbers` says whose they are, or those of another build where there is no paper.
+    """
+    of_paper = compared.filter(pl.col("comparison") == "paper")
+    counts = {name: f"{count:,}" for name, count in count_pairs(of_paper).items() if name != "suspect"}
+    return counts | {"numbers": "numbers of the other build" if of_paper.is_empty() else "published numbers"}
 
 
 def render_reproduction(

@@ -7,6 +7,7 @@ from typing import Any, Final
 from ccreport.core.text import make_label
 from ccreport.figures.exhibits import list_exhibits
 from ccreport.figures.topics import TOPICS, name_topic
+from ccreport.figures.wording.captions import CUT
 from ccreport.report.fragments.absent_exhibits import find_missing
 from ccreport.report.markup.escape import escape_text
 
@@ -22,9 +23,9 @@ def ask_figures(declared: Mapping[str, Any], figures: Path) -> str:
     """
     drawn = [figure.name for figure in list_exhibits(declared["figures"], figures) if not find_missing(figure, figures)]
     facts = {name: declared["figures"][name] for name in drawn}
-    asked = {facts[name]["question"]: [name] for name in drawn if facts[name].get("question")}
+    asked = {facts[name]["question"].rstrip().rstrip("?"): [name] for name in drawn if facts[name].get("question")}
     asked |= {
-        "How does a test start": [name for name in drawn if facts[name].get("until_s")],
+        "How does a test start": [name for name in drawn if facts[name].get("until_s") and _is_cut(figures / name)],
         "What changes with the number of flows": [name for name in drawn if facts[name]["kind"] == BY_FLOWS],
         "How do versions of an algorithm differ": [name for name in drawn if facts[name]["kind"] == VERSIONS],
     }
@@ -39,3 +40,8 @@ def ask_figures(declared: Mapping[str, Any], figures: Path) -> str:
         if own
     ]
     return "".join([every_second, *single])
+
+
+def _is_cut(figure: Path) -> bool:
+    """Tell whether a figure shows less than its tests, as its caption then says."""
+    return CUT in (figure / "caption.txt").read_text(encoding="utf-8")

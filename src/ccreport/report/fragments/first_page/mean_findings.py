@@ -127,7 +127,9 @@ def _name_conditions(own: pl.DataFrame, rtts: pl.DataFrame, *, is_all: bool) -> 
     listed = "; ".join(varied)
     rtts_here = name_rtts(rtts, own) if BUCKET.search(", ".join(shared)) else ""
     phrase = phrase_conditions(", ".join(shared), rtts_here)
-    return escape_text(" ".join(filter(None, (phrase, f"({listed})" if listed else ""))))
+    # Conditions may have brackets themselves.
+    bracketed = (f"[{listed}]" if "(" in listed else f"({listed})") if listed else ""
+    return escape_text(" ".join(filter(None, (phrase, bracketed))))
 
 
 def _merge(parts: list[str]) -> str:
