@@ -656,7 +656,7 @@ def test_the_means_of_each_algorithm_are_said_in_words():
         ),
         (
             ["RTT 10 ms, fq, 1 flow", "RTT 40 ms, pfifo, 2 flows"],
-            "under both conditions [with 1 flow (fq) at RTT 10 ms; with 2 flows (pfifo) at RTT 40 ms], ",
+            "under both conditions (RTT 10 ms, fq, 1 flow; RTT 40 ms, pfifo, 2 flows), ",
         ),
         (["RTT 10 ms, a b", "RTT 10 ms, c"], "under both conditions (a b and c), "),
         (["RTT 10 ms, host"], "(host) at RTT 10 ms, "),

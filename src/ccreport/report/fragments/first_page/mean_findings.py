@@ -121,15 +121,15 @@ def _name_conditions(own: pl.DataFrame, rtts: pl.DataFrame, *, is_all: bool) -> 
     shared = [column[0] for column in values if len(column) == 1] if is_product else []
     varied = [_merge(column) for column in values if len(column) > 1]
     if not is_product:
-        varied = [phrase_conditions(", ".join(row)) for row in rows]
+        phrases = [phrase_conditions(", ".join(row)) for row in rows]
+        # No brackets in brackets.
+        varied = phrases if not any("(" in one for one in phrases) else [", ".join(row) for row in rows]
     elif len(varied) == 1 and not shared and not is_all:
         shared, varied = varied, []
     listed = "; ".join(varied)
     rtts_here = name_rtts(rtts, own) if BUCKET.search(", ".join(shared)) else ""
     phrase = phrase_conditions(", ".join(shared), rtts_here)
-    # Conditions may have brackets themselves.
-    bracketed = (f"[{listed}]" if "(" in listed else f"({listed})") if listed else ""
-    return escape_text(" ".join(filter(None, (phrase, bracketed))))
+    return escape_text(" ".join(filter(None, (phrase, f"({listed})" if listed else ""))))
 
 
 def _merge(parts: list[str]) -> str:
