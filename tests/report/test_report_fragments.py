@@ -38,7 +38,7 @@ from ccreport.report.fragments.exhibits import render_figure_fragment
 from ccreport.report.fragments.render import render_fragments
 from ccreport.report.markup.blocks import Html, markdown, number, prose, render_table, render_tabs, render_varying, text
 from ccreport.report.markup.escape import decode_harmless, escape_text, fence_html, show_text
-from ccreport.trace.find_table import name_folder
+from ccreport.trace.find_table import name_evaluation, name_folder
 from ccreport.trace.uses import SCHEMA as USES
 
 TIMES = pl.List(pl.Datetime("us", "UTC"))
@@ -468,7 +468,7 @@ def test_a_figure_without_data_is_named_in_the_document_that_it_would_be_in(
     render_fragments(**inputs, fragments=tmp_path / "fragments")
     lists = {name: (tmp_path / f"fragments/figures_{name}.md").read_text() for name in ("report", "supplement")}
     assert [name for name, text in lists.items() if "{#figure-plot-none}" in text] == [missing_in]
-    assert [name for name, text in lists.items() if "{#figure-plot-one}" in text] == [
+    assert [name for name, text in lists.items() if "{#figure-plot-one .unnumbered}" in text] == [
         "report" if printed == "plot_one" else "supplement"
     ]
 
@@ -641,7 +641,7 @@ def test_the_data_of_a_figure_are_in_the_words_and_units_of_tables(tmp_path: Pat
     files["figure.csv"] = "cc,loss_pct,runs_count,rate_bps,retransmit_ratio\ncubic,0.01,12345,9234239285.0,0.00012\n"
     for name, content in files.items():
         (tmp_path / "figures/one" / name).write_text(content, encoding="utf-8")
-    render_figure_fragment(Exhibit("one", "One"), tmp_path / "figures", tmp_path, evaluation="esnet-dtn")
+    render_figure_fragment(Exhibit("one", "One"), tmp_path / "figures", tmp_path, options="--evaluation esnet-dtn")
     shown = html.unescape((tmp_path / "figure_one.md").read_text(encoding="utf-8"))
     headings = ("Algorithm", "Loss (%)", "Runs", "Rate (Gbit/s)", "Retransmitted (%)")
     for words in (*headings, ">cubic<", ">0.01<", ">12345<", ">9.234<", ">0.012<"):
@@ -650,12 +650,13 @@ def test_the_data_of_a_figure_are_in_the_words_and_units_of_tables(tmp_path: Pat
     command = "-m ccreport plot_figure --evaluation esnet-dtn --figure one --output one<"
     assert command in shown.partition("### Download")[2]
     # Results elsewhere are named as they were given.
-    options = {Path("results/my/archive.duckdb"): "", Path("out here/my/archive.duckdb"): " --database 'out here'"}
-    assert {place: name_folder(place) for place in options} == options
-    option = options[Path("out here/my/archive.duckdb")]
-    render_figure_fragment(Exhibit("one", "One"), tmp_path / "figures", tmp_path, evaluation="my", option=option)
+    options = {"results": "", "out here": " --database 'out here'"}
+    assert {place: name_folder(Path(place, "my/archive.duckdb")) for place in options} == options
+    told = name_evaluation(Path("mine/my.yaml"), Path("out here/my/archive.duckdb"))
+    assert told == "--evaluation path/to/my.yaml --database 'out here'"
+    render_figure_fragment(Exhibit("one", "One"), tmp_path / "figures", tmp_path, options=told)
     shown = html.unescape((tmp_path / "figure_one.md").read_text(encoding="utf-8"))
-    assert "plot_figure --evaluation my --figure one --output one --database 'out here'<" in shown
+    assert f"-m ccreport plot_figure {told} --figure one --output one<" in shown
 
 
 def test_what_the_first_rows_of_a_figures_data_share_is_not_said_of_all(tmp_path: Path) -> None:

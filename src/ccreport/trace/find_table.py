@@ -55,6 +55,12 @@ def name_folder(database: Path) -> str:
     return "" if folder == RESULTS else f" --database {shlex.quote(str(folder))}"
 
 
+def name_evaluation(evaluation: Path, database: Path) -> str:
+    """Return the options by which commands on pages are about an evaluation and its results."""
+    name = evaluation.stem if evaluation.stem in list_evaluations() else f"path/to/{evaluation.name}"
+    return f"--evaluation {shlex.quote(name)}{name_folder(database)}"
+
+
 def warn_of_other(asked: Path | None) -> None:
     """Say on stderr in one line where no place was asked and results of another than the configured evaluation answer.
 

@@ -10,7 +10,6 @@ data last, so that those that are drawn have no gaps between their numbers.
 import csv
 import html
 import re
-import shlex
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Final
@@ -106,14 +105,13 @@ def render_figure_fragment(
     declared: Mapping[str, Any] | None = None,
     beside: str = "",
     read: ReadFiles | None = None,
-    evaluation: str = "",
-    option: str = "",
+    options: str = "",
 ) -> None:
     """Write `figure_<name>.md`: what is `beside` the figure, then in tabs the chart, its data, source and files.
 
     Of a figure that the archive has no data for it says why. `declared` is what the evaluation declares of it, `read`
-    the raw files of the archive that a step read. `evaluation` is its name or file, for the command that draws it, and
-    `option` says there which results it is about.
+    the raw files of the archive that a step read. `options` are those of the command that draws it, which say of
+    what evaluation and results it is.
     """
     folder = figures / figure.name
     missing = folder / "missing.txt"
@@ -136,14 +134,12 @@ def render_figure_fragment(
     tabs += [("Table", _show_data(data, figure))] if data is not None else []
     tabs += [("Source", _quote_source(declared, data, figure, read))] if declared is not None else []
     files = f"This figure as {list_downloads(figure.name, folder)}. The SVG can be enlarged without loss.\n"
-    files += _show_command(figure, evaluation, option) if evaluation else ""
+    files += _show_command(figure, options) if options else ""
     write_fragment(fragments, f"figure_{figure.name}.md", beside, render_tabs([*tabs, ("Download", files)]))
 
 
-def _show_command(figure: Exhibit, evaluation: str, option: str) -> str:
-    command = (
-        f"plot_figure --evaluation {shlex.quote(evaluation)} --figure {figure.name} --output {figure.name}{option}"
-    )
+def _show_command(figure: Exhibit, options: str) -> str:
+    command = f"plot_figure {options} --figure {figure.name} --output {figure.name}"
     shown = render_quotation(f".venv/bin/python -m ccreport {command}", f"Command that draws {figure.title}")
     told = "Where the report was built, this draws it again; `--change` gives it another title, run or condition:"
     return f"\n{told}\n\n{shown}\n"

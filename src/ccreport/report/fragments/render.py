@@ -13,7 +13,7 @@ import ccreport
 from ccreport.compare.claim_verdicts import show_units
 from ccreport.compare.claims import load_explanations
 from ccreport.core.atomic_files import replaces_folder
-from ccreport.core.evaluation import MEANS, list_evaluations, load_evaluation
+from ccreport.core.evaluation import MEANS, load_evaluation
 from ccreport.core.schema_problems import guess
 from ccreport.core.tables import read_table
 from ccreport.core.text import count_things
@@ -84,7 +84,7 @@ from ccreport.storage.sums import hash_file, hash_sums
 from ccreport.summarise.algorithm_names import show_algorithms
 from ccreport.summarise.grids.publication import read_shown_names, show_names
 from ccreport.summarise.questions import COMPARISONS
-from ccreport.trace.find_table import name_folder
+from ccreport.trace.find_table import name_evaluation, name_folder
 from ccreport.trace.raw_files import ReadFiles
 from ccreport.trace.uses import list_uses
 
@@ -211,8 +211,7 @@ def render_fragments(
     counted = render_ledger(raw_files, rejects, facts["files_count"])
     write_fragment(fragments, "ledger.md", counted, render_impossible(flows))
     write_fragment(fragments, "rejects.md", render_rejects(rejects))
-    read = ReadFiles(raw_files.filter(state="ingested").sort("path"))
-    render_file_pages(read, fragments)
+    render_file_pages(read := ReadFiles(raw_files.filter(state="ingested").sort("path")), fragments)
     write_fragment(fragments, "suspects.md", render_suspects(suspects, runs, attempts, uses))
     write_fragment(fragments, "suspect_rules.md", render_suspect_rules())
     write_fragment(fragments, "words.md", render_words())
@@ -230,15 +229,15 @@ def render_fragments(
     for name, has_cells in (("reproduction", True), ("reproduction_report", False)):
         page = render_reproduction(named_cells, titles, algorithms, about, doubts, reasons, heads, has_cells=has_cells)
         write_fragment(fragments, f"{name}.md", page)
-    option, shown_in = name_folder(database), find_exhibits(declared, figures)
+    shown_in, option = find_exhibits(declared, figures), name_folder(database)
     # On paper both tables of claims are read, one after the other.
     for name, has_reasons in (("claims", True), ("claims_report", False)):
         page = render_claims(judged, declared["claims"], shown_in, has_reasons=has_reasons, option=option)
         write_fragment(fragments, f"{name}.md", page)
     write_fragment(fragments, "captures_list.md", render_captures(captures, logs, runs))
     held = {"has_captures": not captures.is_empty(), "has_others": not others.is_empty()}
-    name = evaluation.stem if evaluation.stem in list_evaluations() else f"path/to/{evaluation.name}"
-    _render_exhibits(declared, judged, summaries, figures, fragments, read, evaluation=name, option=option, **held)
+    options = name_evaluation(evaluation, database)
+    _render_exhibits(declared, judged, summaries, figures, fragments, read, options=options, **held)
 
 
 def _read_published(table: str, declared: Mapping[str, Any], summaries: Path) -> pl.DataFrame:
@@ -262,8 +261,7 @@ def _render_exhibits(
     fragments: Path,
     read: ReadFiles,
     *,
-    evaluation: str,
-    option: str,
+    options: str,
     has_captures: bool,
     has_others: bool,
 ) -> None:
@@ -271,9 +269,8 @@ def _render_exhibits(
     for table in published:
         render_table_fragment(table, summaries, fragments)
     for figure in drawn:
-        beside = describe_beside(figure.name, judged, declared["claims"])
-        facts = declared["figures"][figure.name]
-        told = {"declared": facts, "beside": beside, "read": read, "evaluation": evaluation, "option": option}
+        beside, facts = describe_beside(figure.name, judged, declared["claims"]), declared["figures"][figure.name]
+        told = {"declared": facts, "beside": beside, "read": read, "options": options}
         render_figure_fragment(figure, figures, fragments, **told)
     empty = [table for table in published if not has_rows(table, summaries)]
     missing = [figure for figure in drawn if find_missing(figure, figures)]
