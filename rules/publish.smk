@@ -3,17 +3,26 @@ Publish: a release of the build as a folder that others can check and cite, its 
 
 Inputs:  everything that the report is made of, the raw archive, `release` in config.yaml
 Outputs: <results>/release/<version>/, with SHA256SUMS over all its files
+         <results>/release/<version>.sha256, with the hash of that list
          <results>/release/<version>.tar.zst, if `release.pack` is true
          <results>/verify.html, what was found of a release
 """
 
 RELEASE = config["release"]
 RELEASE_FOLDER = RESULTS / "release" / RELEASE["version"]
-# Where the release is copied to is not part of it, and changes nothing in it.
+if (
+    RELEASE["former"] is not None
+    and Path(RELEASE["former"]).resolve() == RELEASE_FOLDER.resolve()
+):
+    refuse(
+        f"release.former: {RELEASE['former']} is the release that is being written; raise release.version",
+        *("release", "former"),
+    )
+# Where the release is copied to, and whether it may replace another, is not part of it, and changes nothing in it.
 RELEASE_CONFIG = json.dumps(
     {
         **{key: value for key, value in config.items() if key not in UNSHOWN},
-        "release": RELEASE | {"target": None},
+        "release": RELEASE | {"target": None, "replace": False},
     },
     sort_keys=True,
 )
@@ -40,7 +49,10 @@ rule publish:
             *map(str, sorted(Path("docs").glob("*"))),
         ],
     output:
-        sums=RELEASE_FOLDER / "SHA256SUMS",
+        # Where the job is refused or fails, the release that is there stays as it is.
+        sums=update(RELEASE_FOLDER / "SHA256SUMS"),
+        # It is gone then, so that the next build does not take the release for this one's.
+        sha256=RELEASE_FOLDER.with_name(f"{RELEASE_FOLDER.name}.sha256"),
     log:
         "<logs>/publish.txt",
     conda:
@@ -52,6 +64,7 @@ rule publish:
         archive=PLACES,
         results=RESULTS,
         release=RELEASE_FOLDER,
+        replace="--replace" if RELEASE["replace"] else "--no-replace",
     shell:
         """
         python -m ccreport publish \
@@ -61,6 +74,7 @@ rule publish:
             --evaluations {input.evaluations:q} \
             --sections {input.sections:q} \
             --release {params.release:q} \
+            {params.replace} \
             2>&1 | tee {log:q}
         """
 

@@ -62,8 +62,9 @@ def test_everything_is_where_the_layout_says(release: Path) -> None:
     assert not any("__pycache__" in name or name.startswith("code/tests") for name in names)
 
 
-def test_a_release_that_is_replaced_by_another_is_told(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_release_is_replaced_by_another_only_if_that_is_declared(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     told = "2.1 was there with other contents and is replaced\n"
+    stays = rf"2\.1 is published already with other contents, and {tmp_path}/release/2\.1 stays as it is; raise .*replace"
     release = release_of(tmp_path, make_results(tmp_path))
     assert told not in capsys.readouterr().out
     shutil.rmtree(tmp_path / "results")
@@ -73,9 +74,16 @@ def test_a_release_that_is_replaced_by_another_is_told(tmp_path: Path, capsys: p
     release_of(tmp_path, results)
     assert told not in capsys.readouterr().out
     (results / "report/index.html").write_text("<title>Another</title>")
-    release_of(tmp_path, results)
+    before = (release / "site/index.html").read_text()
+    with pytest.raises(InputError, match=stays):
+        release_of(tmp_path, results)
+    assert (release / "site/index.html").read_text() == before
+    assert [path.name for path in release.parent.iterdir() if path.is_dir()] == ["2.1"]
+    release_of(tmp_path, results, replace=True)
     printed = capsys.readouterr().out
     assert printed.startswith(f"{told}release 2.1: {release}, sha256 of its SHA256SUMS ")
+    assert "Another" in (release / "site/index.html").read_text()
+    subprocess.run(["sha256sum", "--check", "--quiet", "2.1.sha256"], cwd=release.parent, check=True)
 
 
 def test_sums_are_those_of_the_standard_tool(release: Path) -> None:

@@ -129,6 +129,26 @@ def test_rules_name_the_tables_that_they_made_and_read(release: Path) -> None:
     assert {f"tables/{table}/archive.parquet" for table in (*EXPERIMENT_TABLES, *ARCHIVE_TABLES)} <= read
 
 
+def test_a_published_version_stays_as_it_is(archive: Path, published: Build) -> None:
+    declared = {"version": "1", "creators": [{"name": "Ada Example"}], "license": "CC-BY-4.0", "description": "Another"}
+    sums = published.results / "release/1/SHA256SUMS"
+    before = sums.read_bytes()
+    # Also when it is tried again, nothing is taken as done.
+    for _ in range(2):
+        done = build("publish", list_places(archive), published.results.parent, release=declared)
+        assert done.returncode == 1
+        assert "version 1 is published already with other contents" in done.output
+        assert sums.read_bytes() == before
+    itself = {**declared, "former": str(sums.parent)}
+    done = build("publish", list_places(archive), published.results.parent, "-n", release=itself)
+    assert done.output.endswith(
+        f"release.former: {sums.parent} is the release that is being written; raise release.version\n"
+    )
+    done = build("publish", list_places(archive), published.results.parent, release=declared | {"replace": True})
+    assert done.returncode == 0, done.output
+    assert sums.read_bytes() != before
+
+
 def test_a_refreshed_report_says_what_changed_since_the_release(archive: Path, published: Build, release: Path) -> None:
     add_run(archive)
     settings = {"version": "2", "former": str(release)}

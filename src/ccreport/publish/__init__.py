@@ -1,6 +1,7 @@
 """Releases: a folder that others can fetch, check and cite, with standard tools and without this program.
 
-The layout, below `<results>/release/<version>/`; every path in a release is relative to its folder:
+The layout, below `<results>/release/<version>/`; every path in a release is relative to its folder, beside which
+`<version>.sha256` has the hash of its SHA256SUMS:
 
 - `README.md`, `CHANGES.md`, `CITATION.cff`, `LICENSE`: what it is, what is new, how to cite it, under which terms;
 - `SHA256SUMS`: every file but itself, sorted by path, as `sha256sum -c` reads it; its own SHA-256 names the release;

@@ -4,7 +4,7 @@ import json
 import platform
 import shutil
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 from ccreport.archive.pack import list_files, pack_folder
 from ccreport.compare.claims import explains_archive
@@ -22,6 +22,11 @@ from ccreport.publish.texts import write_changes, write_citation, write_readme
 from ccreport.publish.views import write_views
 from ccreport.storage.sums import hash_file
 
+PUBLISHED: Final = (
+    "version {version} is published already with other contents, and {release} stays as it is; raise release.version, or "
+    "set `replace: true` below `release` in config.yaml"
+)
+
 
 def publish(
     config: str,
@@ -30,14 +35,17 @@ def publish(
     evaluations: list[Path],
     sections: list[Path],
     release: Path,
+    *,
+    replace: bool = False,
 ) -> None:
-    """Write a release of a build into a folder, which is replaced, and beside it the same in one file if asked for.
+    """Write a release of a build into a folder, and beside it its hash, and the same in one file if asked for.
 
     `config` is the configuration as JSON text; `archive` the raw archive as given, in one or in parts; `evaluations`
-    are the declarations, the report's own first. `sections` is a file with the names of those that count. Raise
-    InputError where the release of a former version that the config names is none, where of another archive than the
-    sample nobody or no licence is named, where nothing tells the time, or where the results are of other packed files
-    than the archive.
+    are the declarations, the report's own first. `sections` is a file with the names of those that count. With `replace`
+    a release that is there with other contents is replaced. Raise
+    InputError where there is one without it, where the release of a former version that the config names is none, where
+    of another archive than the sample nobody or no licence is named, where nothing tells the time, or where the results
+    are of other packed files than the archive.
     """
     settings = read_settings(config)
     shown = list_shown(evaluations, sections)
@@ -52,15 +60,18 @@ def publish(
     is_whole = settings["release"]["raw"] == "archive"
     if is_whole:
         check_raw(archive, results)
-    replaced = _list_hashes(release)
+    published = _list_hashes(release)
     with replace_folder(release) as stage:
         raw = stage_raw(archive, results, stage / "raw", moment_s, is_whole=is_whole)
         declarations = _stage(settings, shown, results, root, raw, stage)
         _describe(stage, declared, declarations, results, raw, former)
         sha256 = write_sums(stage)
-        is_other = bool(replaced) and replaced != _list_hashes(stage)
+        is_other = bool(published) and published != _list_hashes(stage)
+        if is_other and not replace:
+            raise InputError(PUBLISHED.format(version=declared.version, release=release))
     if is_other:
         print(f"{declared.version} was there with other contents and is replaced")
+    release.with_name(f"{release.name}.sha256").write_text(f"{sha256}  {release.name}/{SUMS}\n", encoding="utf-8")
     print(f"release {declared.version}: {release}, sha256 of its SHA256SUMS {sha256}")
     if settings["release"]["pack"]:
         packed = release.with_name(release.name + ".tar.zst")
@@ -71,8 +82,8 @@ def publish(
 def _list_hashes(release: Path) -> dict[str, str]:
     """Return the SHA-256 of each file of a release by its path; empty where there is no release.
 
-    Raw files are represented by `raw/SHA256SUMS`. The list of all files is not read: Snakemake deletes it before it
-    makes a release again.
+    Raw files are represented by `raw/SHA256SUMS`. The list of all files is not read: it may be gone, or be of files that
+    were changed since.
     """
     own = (path.as_posix() for path in list_files(release) if path.as_posix() != SUMS)
     return {path: hash_file(release / path) for path in own if not path.startswith("raw/") or path == f"raw/{SUMS}"}

@@ -212,7 +212,7 @@ def _write_config(config: Mapping[str, Any], raw: list[str], evaluations: list[s
     if layout:
         shown["archive"] = {"path": shown["archive"], "layout": LAYOUT}
     shown["explanations"] = f"../{EXPLANATIONS}" if config["explanations"] else None
-    shown["release"] = config["release"] | {"former": None, "target": None}
+    shown["release"] = config["release"] | {"former": None, "target": None, "replace": False}
     write_yaml(path, shown)
 
 
