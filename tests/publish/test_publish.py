@@ -62,9 +62,13 @@ def test_everything_is_where_the_layout_says(release: Path) -> None:
     assert not any("__pycache__" in name or name.startswith("code/tests") for name in names)
 
 
-def test_a_release_is_replaced_by_another_only_if_that_is_declared(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_release_is_replaced_by_another_only_if_that_is_declared(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     told = "2.1 was there with other contents and is replaced\n"
-    stays = rf"2\.1 is published already with other contents, and {tmp_path}/release/2\.1 stays as it is; raise .*replace"
+    stays = (
+        rf"2\.1 is published already with other contents, and {tmp_path}/release/2\.1 stays as it is; raise .*replace"
+    )
     release = release_of(tmp_path, make_results(tmp_path))
     assert told not in capsys.readouterr().out
     shutil.rmtree(tmp_path / "results")

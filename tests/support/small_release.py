@@ -114,5 +114,13 @@ def release_of(folder: Path, results: Path, archive: list[Path] | None = None, *
     evaluation.write_text(EVALUATION)
     judge(results, evaluation)
     release = folder / "release/2.1"
-    publish(make_config(**declared), archive or [raw], results, [evaluation], [], release, replace=declared.get("replace", False))
+    publish(
+        make_config(**declared),
+        archive or [raw],
+        results,
+        [evaluation],
+        [],
+        release,
+        replace=declared.get("replace", False),
+    )
     return release

@@ -19,11 +19,13 @@ from ccreport.compare.claim_verdicts import CONTRADICTED, FAILS, HOLDS, SIZE
 from ccreport.core.declarations import load_yaml
 from ccreport.core.errors import InputError
 from ccreport.core.tables import read_table
-from ccreport.publish.changes.causes import CAUSES, PLACES
+from ccreport.publish.changes.causes import CAUSES, PLACES, describe_raw, list_config
 from ccreport.publish.changes.change import Change, compare_values
 from ccreport.publish.changes.compare import Section, _describe_figure, compare_releases, format_text
+from ccreport.publish.changes.declared_parts import list_differences
 from ccreport.publish.changes.differences import Exhibit, ReleaseFolder, list_exhibits
 from ccreport.publish.changes.former import compare_former
+from ccreport.publish.release import publish
 from ccreport.publish.sums import write_sums
 from ccreport.report.markup.content_security import META, POLICY
 
@@ -59,13 +61,42 @@ def new(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_runs_come_first_by_name(old: Path, new: Path, capsys: pytest.CaptureFixture[str]) -> None:
     runs = compare_releases(ReleaseFolder(old), ReleaseFolder(new))[0]
     # Both are version 2.1.
-    assert runs == Section("Runs: 2 → 1", names=(("runs only in the former release", ("e.b",)),))
+    # It has no rate.
+    told = ("e.b (left out of all means: no rate)",)
+    assert runs == Section("Runs: 2 → 1", names=(("runs only in the former release", told),))
     assert compare_releases(ReleaseFolder(new), ReleaseFolder(old))[0].names == (
-        ("runs only in the later release", ("e.b",)),
+        ("runs only in the later release", told),
     )
     assert main(["diff", str(old), str(new)]) == 0
     said = capsys.readouterr().out
-    assert "\n\n## Runs: 2 → 1\n\n1 run only in the former release:\n\n    e.b\n\n## Verdicts that flipped" in said
+    assert (
+        f"\n\n## Runs: 2 → 1\n\n1 run only in the former release:\n\n    {told[0]}\n\n## Possible causes of all" in said
+    )
+
+
+def test_runs_that_count_in_one_release_alone_are_told_by_the_rule(old: Path, tmp_path: Path) -> None:
+    one, other = (Path(shutil.copytree(old, tmp_path / name)) for name in ("one", "other"))
+    runs = [{"run_id": f"e.{name}", "is_counted": True, "throughput_bps": 1.0} for name in "abc"]
+    save_table("runs", runs[:2], one / "tables/runs/archive.parquet")
+    save_table("runs", runs, other / "tables/runs/archive.parquet")
+    rules = [("e.b", "rate_below_siblings"), ("e.c", "test_twice"), ("e.c", "clock_step")]
+    suspects = [
+        {"run_id": run, "suspect_rule": rule, "observed": 2.0, "bound": 1.0, "bound_unit": "runs"}
+        for run, rule in sorted(rules)
+    ]
+    save_table("suspects", suspects, other / "tables/suspects/archive.parquet")
+    section = compare_releases(ReleaseFolder(one), ReleaseFolder(other))[0]
+    assert section.names == (
+        ("runs only in the later release", ("e.c (left out of all means: suspect by clock_step, test_twice)",)),
+        (
+            "runs left out of all means only in the later release",
+            ("e.b (left out of all means: suspect by rate_below_siblings)",),
+        ),
+    )
+    config = other / "code/config.yaml"
+    config.write_text(config.read_text().replace("include_suspect: false", "include_suspect: true"))
+    (alone,) = compare_releases(ReleaseFolder(one), ReleaseFolder(other))[0].names
+    assert alone == ("runs only in the later release", ("e.c",))
 
 
 def test_files_are_listed_only_if_asked_for(old: Path, new: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -98,11 +129,12 @@ def test_a_figure_is_a_line(changes: tuple[Change, ...], told: str) -> None:
 
 
 def test_a_flipped_verdict_comes_before_others_with_its_causes(old: Path, new: Path) -> None:
-    _, first, *others = compare_releases(ReleaseFolder(old), ReleaseFolder(new))
+    _, shared, first, *others = compare_releases(ReleaseFolder(old), ReleaseFolder(new))
     assert first.title == "Verdicts that flipped (one)"
     assert first.changes == (Change("two_runs", "holds", CONTRADICTED), Change("two_runs, runs", "holds", CONTRADICTED))
-    assert first.causes == (
-        "raw files: 1 added",
+    assert first.causes == others[0].causes == ("those above, of all that follows",)
+    assert shared.causes == (
+        "raw files: added 2026-11-20:22:10/j/<new>",
         "configuration: include_suspect",
         "code of measure_batch: flows.py",
     )
@@ -155,7 +187,76 @@ def test_cells_have_old_and_new_values(old: Path, tmp_path: Path) -> None:
     facts["tables"]["jobs"] |= {"where": "loss_pct > 0", "title": "t" * 200}
     declared.write_text(yaml.safe_dump(facts))
     section = compare_releases(ReleaseFolder(one), ReleaseFolder(other))[2]
-    assert section.causes == ("declaration: tables.jobs.title, tables.jobs.where (TRUE -> loss_pct > 0)",)
+    where = "tables.jobs.where (TRUE -> loss_pct > 0)"
+    assert section.causes == ("declaration: tables.jobs.title", f"declaration: {where}")
+
+
+def test_causes_of_claims_are_also_the_tables_that_their_queries_read(old: Path, tmp_path: Path) -> None:
+    one, other = (Path(shutil.copytree(old, tmp_path / name)) for name in ("one", "other"))
+    queries = {"by_runs": "FROM rate_cells('jobs_runs')", "by_rows": "FROM jobs", "neither": "FROM runs"}
+    for side, where in ((one, "TRUE"), (other, "loss_pct > 0")):
+        path = side / "evaluations/one/one.yaml"
+        declared = yaml.safe_load(path.read_text())
+        declared["tables"]["jobs"] |= {"where": where, "title": where}
+        declared["labels"]["purpose"]["otherwise"] = f"'{where}'"
+        claim = declared["claims"].pop("two_runs")
+        check = claim["checks"][0]
+        declared["claims"] = {name: claim | {"checks": [check | {"sql": sql}]} for name, sql in queries.items()}
+        path.write_text(yaml.safe_dump(declared))
+    query = other / "code/src/ccreport/sql/general/jobs.sql"
+    query.write_text(f"{query.read_text()}\n-- changed\n")
+    write_sums(other)
+    row = read_table("claims", [one / CLAIMS]).row(0, named=True)
+    for name in queries:
+        for side, value in ((one, 1.0), (other, 2.0)):
+            save_table("claims", [row | {"claim": name, "value": value}], side / CLAIMS)
+        section = compare_releases(ReleaseFolder(one), ReleaseFolder(other))[2]
+        assert section.title == "Other values of claims (one)"
+        assert section.causes == (
+            "declaration: labels.purpose.otherwise ('TRUE' -> 'loss_pct > 0')",
+            *(["declaration: tables.jobs.where (TRUE -> loss_pct > 0)"] if name != "neither" else []),
+            *(["code of summarise_tables: jobs.sql"] if name == "by_rows" else []),
+        )
+
+
+@pytest.mark.parametrize(
+    ("was", "is_now", "told"),
+    [
+        ({"a": 1, "b": [1, 2]}, {"a": 1, "b": [2]}, ["x.b ([1, 2] -> [2])"]),
+        ([{"value": "p", "when": "q"}], [{"value": "p", "when": "r"}], ["x.p.when (q -> r)"]),
+        ([{"name": "p", "f": 1.00000001}], [{"name": "p"}], ["x.p.f (1 -> –)"]),
+        ([{"name": "p"}, {"name": "q"}], [{"name": "q"}, {"name": "p"}], ["x (in another order)"]),
+        ("s" * 200, "t", ["x"]),
+        (None, {}, ["x (– -> {})"]),
+        (3, 3, []),
+    ],
+)
+def test_keys_of_a_declaration_are_named_with_both_values(was: object, is_now: object, told: list[str]) -> None:
+    assert list(list_differences("x", was, is_now)) == told
+
+
+@pytest.mark.parametrize(("count", "told"), [(2, "added a0, a1 · removed z"), (5, "5 added, 1 removed")])
+def test_a_few_raw_files_are_named_as_causes(count: int, told: str) -> None:
+    kinds = {"added": [f"a{number}" for number in range(count)], "removed": ["z"], "changed": []}
+    assert list(describe_raw(kinds)) == [f"raw files: {told}"]
+
+
+def test_a_configuration_differs_in_what_it_means(old: Path, tmp_path: Path) -> None:
+    one, other = (Path(shutil.copytree(old, tmp_path / name)) for name in ("one", "other"))
+    settings = [{"sections": ["../evaluations/b/b.yaml", "../evaluations/a/a.yaml"], "explanations": "../e.yaml"}]
+    settings += [{"sections": ["../evaluations/a/a.yaml", "../evaluations/b/b.yaml"], "explanations": None}]
+    for side, values in zip((one, other), settings, strict=True):
+        path = side / "code/config.yaml"
+        path.write_text(yaml.safe_dump(yaml.safe_load(path.read_text()) | values))
+    (one / "evaluations/explanations.yaml").write_text(f"archive_sha256: {HELLO}\nevaluations: {{}}\n")
+    (change,) = list_config(ReleaseFolder(one), ReleaseFolder(other))
+    assert change == Change("explanations", "../e.yaml", "None (left out: they explain another archive)")
+    # Of the same archive nobody but the configuration left them out.
+    (one / "evaluations/explanations.yaml").write_text(f"archive_sha256: {NOTHING}\nevaluations: {{}}\n")
+    (change,) = list_config(ReleaseFolder(one), ReleaseFolder(other))
+    assert change.new == "None"
+    path.write_text(yaml.safe_dump(yaml.safe_load(path.read_text()) | {"sections": []}))
+    assert list_config(ReleaseFolder(one), ReleaseFolder(other))[1] == Change("sections", "a, b", "none")
 
 
 def test_what_only_one_side_has_is_a_line(old: Path, tmp_path: Path) -> None:
@@ -374,7 +475,7 @@ def test_verdicts_on_published_pairs_are_compared_and_published_values(old: Path
     write_sums(other)
     section = compare_releases(ReleaseFolder(one), ReleaseFolder(other))[2]
     assert section.title == "Reproduction of published values (one)"
-    assert section.causes == ("declaration: equal_within_pct, expected/jobs.csv",)
+    assert section.causes == ("declaration: equal_within_pct (5 -> 7)", "declaration: expected/jobs.csv")
 
 
 def test_a_claim_that_only_one_release_makes_did_not_flip(old: Path, tmp_path: Path) -> None:
@@ -399,7 +500,8 @@ def test_the_page_is_escaped_and_under_the_policy(
     old: Path, new: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert main(["diff", str(old), str(new), "--html", str(tmp_path / "page.html")]) == 0
-    assert capsys.readouterr().out.index("Verdicts that flipped") < 300
+    said = capsys.readouterr().out
+    assert said.index("Verdicts that flipped") < said.index("Other values of claims")
     page = (tmp_path / "page.html").read_text()
     assert META.format(POLICY) in page
     assert "<td" in page
@@ -442,39 +544,39 @@ def test_a_release_without_tables_cannot_be_compared(
         assert not printed.out
 
 
-def test_changes_of_a_release_are_written_from_the_comparison(old: Path, tmp_path: Path) -> None:
-    results = make_results(tmp_path)
-    save_table("runs", [{"run_id": "e.a", "experiment_id": "e"}], results / "tables/runs/b2.parquet")
-    release = release_of(tmp_path, results, former=str(old), date="2026-11-23", version="2.2")
-    text = (release / "CHANGES.md").read_text()
-    assert text.startswith(
-        "# Changes in version 2.2 of 2026-11-23\n\nCompared with version 2.1 of 2026-11-20.\n\n"
-        "## Runs: 2 → 1\n\n1 run only in version 2.1:\n\n    e.b\n\n## Verdicts that flipped (one)\n"
-    )
-    assert "    two_runs, runs: holds -> contradicted\n" in text
-    assert json.loads((release / "datapackage.json").read_text())["version"] == "2.2"
-
-
-def test_a_refreshed_report_has_its_changes_as_a_page(old: Path, tmp_path: Path) -> None:
+def test_the_page_of_changes_and_changes_of_the_release_have_the_same_in_them(old: Path, tmp_path: Path) -> None:
     results, evaluation = make_results(tmp_path), old.parent.parent / "one.yaml"
     save_table("runs", [{"run_id": "e.a", "experiment_id": "e"}], results / "tables/runs/b2.parquet")
     save_manifests(results, FILE, ADDED)
+    explained = tmp_path / "explanations.yaml"
+    explained.write_text(f"archive_sha256: {HELLO}\nevaluations: {{}}\n")
     judge(results, evaluation)
-    compare_former(make_config(former=str(old)), results, [evaluation], [], tmp_path / "changes.md")
-    text = (tmp_path / "changes.md").read_text()
-    assert "j/<new>" not in text
-    text = html.unescape(text)
-    assert text.startswith("Compared with version 2.1 of 2026-11-20,")
-    headings = re.findall(r"^## (.+)$", text, re.MULTILINE)
-    assert headings[:2] == ["Verdicts that flipped (one)", "Other values of claims (one)"]
-    # Nothing that a release has and a build does not is called another.
-    assert headings[2:] == ["Raw files", "Configuration", "Code"]
-    assert "<td" in text
-    assert "two_runs, runs</td>" in text
-    assert "<td>contradicted</td>" in text
-    assert '<li><code class="long">2026-11-20:22:10/j/<new></code></li>' in text
-    assert "\n\n1 added:\n\n" in text
-    assert text.count("No difference.") == 2
+    facts = {"former": str(old), "date": "2026-11-23", "version": "2.2"}
+    config = json.dumps(json.loads(make_config(**facts)) | {"explanations": str(explained)})
+    compare_former(config, results, [evaluation], [], tmp_path / "changes.md")
+    page = (tmp_path / "changes.md").read_text()
+    assert "j/<new>" not in page
+    page = html.unescape(page)
+    assert page.startswith("Compared with version 2.1 of 2026-11-20,")
+    release = tmp_path / "release/2.2"
+    publish(config, [tmp_path / "results"], results, [evaluation], [], release)
+    text = (release / "CHANGES.md").read_text()
+    assert text.startswith(
+        "# Changes in version 2.2 of 2026-11-23\n\nCompared with version 2.1 of 2026-11-20.\n\n## Runs: 2 → 1\n\n"
+    )
+    assert json.loads((release / "datapackage.json").read_text())["version"] == "2.2"
+    headings = [re.findall(r"^## (.+)$", told, re.MULTILINE) for told in (page, text)]
+    assert headings[0] == headings[1]
+    assert headings[0] == [
+        *("Runs: 2 → 1", "Possible causes of all that follows", "Verdicts that flipped (one)"),
+        *("Other values of claims (one)", "Raw files", "Configuration", "Code", "Tables, figures and other results"),
+    ]
+    # Each line of the one is in the other, where rows are of a table and names are code.
+    for line in re.findall(r"^    (.+)$", text, re.MULTILINE):
+        where = re.sub(r": \S+ -> .*", "", line)
+        assert f">{where}<" in page, line
+    assert "<td>contradicted</td>" in page
+    assert page.count("No difference.") == text.count("No difference.") == 2
 
 
 def test_a_report_without_a_former_release_says_so(tmp_path: Path) -> None:

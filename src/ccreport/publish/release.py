@@ -23,8 +23,8 @@ from ccreport.publish.views import write_views
 from ccreport.storage.sums import hash_file
 
 PUBLISHED: Final = (
-    "version {version} is published already with other contents, and {release} stays as it is; raise release.version, or "
-    "set `replace: true` below `release` in config.yaml"
+    "version {version} is published already with other contents, and {release} stays as it is; raise release.version, "
+    "or set `replace: true` below `release` in config.yaml"
 )
 
 
@@ -41,19 +41,16 @@ def publish(
     """Write a release of a build into a folder, and beside it its hash, and the same in one file if asked for.
 
     `config` is the configuration as JSON text; `archive` the raw archive as given, in one or in parts; `evaluations`
-    are the declarations, the report's own first. `sections` is a file with the names of those that count. With `replace`
-    a release that is there with other contents is replaced. Raise
-    InputError where there is one without it, where the release of a former version that the config names is none, where
-    of another archive than the sample nobody or no licence is named, where nothing tells the time, or where the results
-    are of other packed files than the archive.
+    are the declarations, the report's own first. `sections` is a file with the names of those that count. With
+    `replace` a release that is there with other contents is replaced. Raise InputError where there is one without it,
+    where the release of a former version that the config names is none, where of another archive than the sample nobody
+    or no licence is named, where nothing tells the time, or where the results are of other packed files than the
+    archive.
     """
-    settings = read_settings(config)
+    settings = leave_out_other_explanations(read_settings(config), results)
     shown = list_shown(evaluations, sections)
     root = SCHEMAS.parent
-    archived = json.loads((results / "archive.json").read_text(encoding="utf-8"))["sha256"]
-    # What explains another archive would not be shown of this one either.
-    if settings["explanations"] and not explains_archive(Path(settings["explanations"]), archived):
-        settings["explanations"] = None
+    archived = _read_hash(results)
     declared = declare_release(settings["release"], shown[0], root / "CITATION.cff", results / "tables", archived)
     former = find_former(settings)
     moment_s = int(declared.moment.timestamp())
@@ -63,7 +60,9 @@ def publish(
     published = _list_hashes(release)
     with replace_folder(release) as stage:
         raw = stage_raw(archive, results, stage / "raw", moment_s, is_whole=is_whole)
-        declarations = _stage(settings, shown, results, root, raw, stage)
+        declarations = stage_data(settings, shown, results, raw, stage)
+        copy_tree(results / "report", stage / "site")
+        shutil.copyfile(root / "LICENSE", stage / "LICENSE")
         _describe(stage, declared, declarations, results, raw, former)
         sha256 = write_sums(stage)
         is_other = bool(published) and published != _list_hashes(stage)
@@ -82,8 +81,8 @@ def publish(
 def _list_hashes(release: Path) -> dict[str, str]:
     """Return the SHA-256 of each file of a release by its path; empty where there is no release.
 
-    Raw files are represented by `raw/SHA256SUMS`. The list of all files is not read: it may be gone, or be of files that
-    were changed since.
+    Raw files are represented by `raw/SHA256SUMS`. The list of all files is not read: it may be gone, or be of files
+    that were changed since.
     """
     own = (path.as_posix() for path in list_files(release) if path.as_posix() != SUMS)
     return {path: hash_file(release / path) for path in own if not path.startswith("raw/") or path == f"raw/{SUMS}"}
@@ -100,6 +99,18 @@ def read_settings(config: str) -> dict[str, Any]:
     return settings
 
 
+def _read_hash(results: Path) -> str:
+    sha256: str = json.loads((results / "archive.json").read_text(encoding="utf-8"))["sha256"]
+    return sha256
+
+
+def leave_out_other_explanations(settings: dict[str, Any], results: Path) -> dict[str, Any]:
+    """Return a configuration without explanations of another archive than the results are of: no page shows them."""
+    path = settings["explanations"]
+    is_other = path and not explains_archive(Path(path), _read_hash(results))
+    return settings | {"explanations": None} if is_other else settings
+
+
 def list_shown(evaluations: list[Path], sections: list[Path]) -> list[Path]:
     """Return the evaluations of a report: the first, and of the others those that the file in `sections` names."""
     named = [name for path in sections for name in path.read_text(encoding="utf-8").split()]
@@ -114,16 +125,14 @@ def find_former(settings: dict[str, Any]) -> Path | None:
     return former
 
 
-def _stage(
-    settings: dict[str, Any], shown: list[Path], results: Path, root: Path, raw: list[str], stage: Path
+def stage_data(
+    settings: dict[str, Any], shown: list[Path], results: Path, raw: list[str], stage: Path
 ) -> dict[str, dict[str, Any]]:
-    """Copy all data of a release, and return the declarations by name."""
+    """Copy all of a release that two releases are compared by but for raw files; return the declarations by name."""
     stage_tables(results / "tables", stage / "tables")
     declarations = stage_results(settings, shown, results, raw, stage)
     for name in declarations:
         write_views(stage, name, include_suspect=settings["include_suspect"])
-    copy_tree(results / "report", stage / "site")
-    shutil.copyfile(root / "LICENSE", stage / "LICENSE")
     return declarations
 
 

@@ -4,13 +4,19 @@ That is: raw files, keys of the configuration, parts of the evaluation's declara
 way to it, which is read from the imports of each release's own `code/`.
 """
 
-from collections.abc import Iterator, Mapping
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final
 
+import yaml
+
 from ccreport.core.declarations import name_query
 from ccreport.core.evaluation import CLAIMS, SHARED_QUERIES
+from ccreport.publish import EXPLANATIONS
 from ccreport.publish.changes.change import ABSENT, Change
+from ccreport.publish.changes.declared_parts import list_own_queries, list_parts
 from ccreport.publish.changes.differences import Exhibit, ReleaseFolder
 from ccreport.rebuild.imports import list_imports
 
@@ -31,23 +37,14 @@ RULES: Final = {
     "pairs": (*COMMON, "summarise_tables", "compare_tables"),
     "figure": (*COMMON, "plot_figures"),
 }
-# Parts of a declaration that everything of an evaluation is made with; others are named by table, figure or claim.
-SHARED_PARTS: Final = ("algorithms", "labels", "rtt_bucket_edges_ms", "edge")
-# By these a published pair or cell is judged.
-BOUNDS: Final = ("consistent_within_factor", "equal_within_pct")
-PARTS: Final = {
-    "cells": "tables",
-    **dict.fromkeys(("claims", "checks", "verdicts"), "claims"),
-    "pairs": "reproduction",
-    "figure": "figures",
-}
 NAMED_FILES: Final = 3
-# Characters; a longer one, such as SQL, is read in the evaluations themselves.
-VALUES_AT_MOST: Final = 120
+# Of raw files; more are counted here, and named by themselves.
+NAMED_RAW: Final = 5
 # Keys of the configuration that reach the tables; others say where things are, what comes beside them, or how to build.
 CAUSES: Final = frozenset({"edge", "include_cpu_bound", "include_interrupted", "include_suspect", "packet_runs"})
 # Where the archive and the evaluation are says nothing about what they hold.
 PLACES: Final = frozenset({"archive", "evaluation"})
+OF_ANOTHER: Final = "left out: they explain another archive"
 
 
 def list_kinds(old: Mapping[str, Any], new: Mapping[str, Any]) -> dict[str, list[str]]:
@@ -62,8 +59,29 @@ def list_kinds(old: Mapping[str, Any], new: Mapping[str, Any]) -> dict[str, list
 def list_config(old: ReleaseFolder, new: ReleaseFolder) -> list[Change]:
     """Return the keys of the configuration that differ, with their values, but for those that only name places."""
     keys = sorted((old.config.keys() | new.config.keys()) - PLACES)
-    pairs = ((key, str(old.config.get(key, ABSENT)), str(new.config.get(key, ABSENT))) for key in keys)
-    return [Change(key, was, is_now) for key, was, is_now in pairs if was != is_now]
+    pairs = ((key, _show_setting(key, old), _show_setting(key, new)) for key in keys)
+    changes = [Change(key, was, is_now) for key, was, is_now in pairs if was != is_now]
+    why = f" ({OF_ANOTHER})" if explain_other_archive(old, new) else ""
+    return [
+        replace(change, new=f"{change.new}{why}") if change.where == "explanations" else change for change in changes
+    ]
+
+
+def _show_setting(key: str, side: ReleaseFolder) -> str:
+    """Return the value of a key, of sections their names in an order of their own: it is not that of anything shown."""
+    value = side.config.get(key, ABSENT)
+    if key != "sections" or not isinstance(value, list):
+        return str(value)
+    return ", ".join(sorted(Path(str(place)).stem for place in value)) or "none"
+
+
+def explain_other_archive(old: ReleaseFolder, new: ReleaseFolder) -> bool:
+    """Tell whether explanations are gone because they are of the old release's archive and the new one's is another."""
+    path, archive = old.folder / EXPLANATIONS, new.folder / "raw/archive.json"
+    if new.config.get("explanations") is not None or not path.is_file() or not archive.is_file():
+        return False
+    explained = yaml.safe_load(path.read_text(encoding="utf-8"))["archive_sha256"]
+    return bool(explained != json.loads(archive.read_text(encoding="utf-8"))["sha256"])
 
 
 def list_rules(old: ReleaseFolder, new: ReleaseFolder) -> dict[str, list[str]]:
@@ -97,48 +115,26 @@ def _list_code(side: ReleaseFolder, rule: str) -> set[str]:
 
 def list_causes(exhibit: Exhibit, old: ReleaseFolder, new: ReleaseFolder, rules: Mapping[str, list[str]]) -> list[str]:
     """Return in words what changed of all that a result is made of; `rules` is what `list_rules` returned."""
-    raw = list_kinds(old.raw, new.raw)
-    causes = [f"raw files: {', '.join(f'{len(paths)} {kind}' for kind, paths in raw.items() if paths)}"]
-    causes = causes if any(raw.values()) else []
+    causes = list(describe_raw(list_kinds(old.raw, new.raw)))
     keys = [change.where for change in list_config(old, new) if change.where in CAUSES]
     causes += [f"configuration: {', '.join(keys)}"] if keys else []
-    if parts := list(_list_parts(exhibit, old, new)):
-        causes.append(f"declaration: {', '.join(parts)}")
+    causes += [f"declaration: {part}" for part in list_parts(exhibit, old, new)]
     for rule in RULES[exhibit.kind]:
         paths = list(rules[rule])
-        query = f"{exhibit.name}.sql"
-        if rule == "summarise_tables" and exhibit.kind == "cells" and _get_query(old, query) != _get_query(new, query):
-            paths.append(query)
+        if rule == "summarise_tables":
+            queries = (f"{table}.sql" for table in list_own_queries(exhibit, old, new))
+            paths += [query for query in queries if _get_query(old, query) != _get_query(new, query)]
         if paths:
             more = f" and {len(paths) - NAMED_FILES} more" if len(paths) > NAMED_FILES else ""
             causes.append(f"code of {rule}: {', '.join(Path(path).name for path in paths[:NAMED_FILES])}{more}")
     return causes or ["nothing that this release holds; perhaps other versions of libraries"]
 
 
-def _list_parts(exhibit: Exhibit, old: ReleaseFolder, new: ReleaseFolder) -> Iterator[str]:
-    before, after = (side.evaluations[exhibit.evaluation] for side in (old, new))
-    yield from (part for part in SHARED_PARTS if before.get(part) != after.get(part))
-    part = PARTS[exhibit.kind]
-    old_ones, new_ones = (side.get(part, {}) for side in (before, after))
-    names = [exhibit.name] if exhibit.kind in ("cells", "figure") else sorted(old_ones.keys() | new_ones.keys())
-    for name in names:
-        was, is_now = old_ones.get(name), new_ones.get(name)
-        if exhibit.kind in ("cells", "figure") and was and is_now:
-            yield from (f"{part}.{name}.{change}" for change in _list_keys(was, is_now))
-        elif was != is_now:
-            yield f"{part}.{name}"
-    if exhibit.kind == "pairs":
-        yield from (part for part in BOUNDS if before.get(part) != after.get(part))
-        expected = f"evaluations/{exhibit.evaluation}/expected/"
-        files = (
-            {path: sha256 for path, sha256 in side.files.items() if path.startswith(expected)} for side in (old, new)
-        )
-        yield from (f"expected/{Path(path).name}" for paths in list_kinds(*files).values() for path in paths)
-
-
-def _list_keys(was: Mapping[str, Any], is_now: Mapping[str, Any]) -> Iterator[str]:
-    """Yield the keys of a declaration that differ, in their order, with both values where these are short."""
-    for key in dict.fromkeys([*was, *is_now]):
-        if was.get(key) != is_now.get(key):
-            values = f"{was.get(key, ABSENT)} -> {is_now.get(key, ABSENT)}"
-            yield f"{key} ({values})" if len(values) <= VALUES_AT_MOST else key
+def describe_raw(kinds: Mapping[str, Sequence[str]]) -> Iterator[str]:
+    """Yield which raw files differ, a few by name, many as counts; `kinds` is what `list_kinds` returned."""
+    is_named = sum(map(len, kinds.values())) <= NAMED_RAW
+    told = (
+        f"{kind} {', '.join(paths)}" if is_named else f"{len(paths)} {kind}" for kind, paths in kinds.items() if paths
+    )
+    if any(kinds.values()):
+        yield f"raw files: {(' · ' if is_named else ', ').join(told)}"

@@ -2,13 +2,14 @@
 
 import math
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 from ccreport.core.text import count_things
 from ccreport.publish.changes.causes import list_causes, list_config, list_kinds, list_rules
 from ccreport.publish.changes.change import ABSENT, Change
 from ccreport.publish.changes.differences import Exhibit, ReleaseFolder, list_exhibits
+from ccreport.publish.changes.runs import list_other_runs, name_sides
 from ccreport.report.markup.escape import show_text
 from ccreport.report.markup.standalone_page import (
     format_heading,
@@ -34,6 +35,9 @@ SHOWN: Final = 200
 LARGEST: Final = 10
 MORE: Final = " (--full lists them)"
 ORDER: Final = ", means, ratios and verdicts first, p-values last"
+SHARED: Final = "Possible causes of all that follows"
+ABOVE: Final = "those above, of all that follows"
+CAUSES: Final = "Possible causes:"
 COLUMNS: Final = ("Where", "Old", "New", "Change")
 RESULTS: Final = ("tables/", "evaluations/")
 
@@ -49,6 +53,11 @@ class Section:
     has_files: bool = False
     has_cells: bool = False
 
+    @property
+    def differs(self) -> bool:
+        """Tell whether a section has anything to say."""
+        return bool(self.causes or self.changes or self.names)
+
 
 def compare_releases(old: ReleaseFolder, new: ReleaseFolder, *, is_full: bool = False) -> list[Section]:
     """Return all that differs: runs, what `compare_results` returns, and the names of all files of results that do."""
@@ -61,26 +70,15 @@ def compare_releases(old: ReleaseFolder, new: ReleaseFolder, *, is_full: bool = 
 
 
 def _compare_runs(old: ReleaseFolder, new: ReleaseFolder) -> Section:
-    """Return how many runs two releases have, and the names of those that only one has."""
-    if old.runs == new.runs:
-        return Section("Runs")
-    before, after = _name_sides(old, new)
-    alone = ((before, old.runs - new.runs), (after, new.runs - old.runs))
-    return Section(
-        f"Runs: {len(old.runs):,} → {len(new.runs):,}",
-        names=tuple((f"runs only in {side}", tuple(sorted(runs))) for side, runs in alone if runs),
-    )
-
-
-def _name_sides(old: ReleaseFolder, new: ReleaseFolder) -> tuple[str, str]:
-    if old.version and new.version and old.version != new.version:
-        return f"version {old.version}", f"version {new.version}"
-    return "the former release", "the later release" if new.version else "this build"
+    """Return how many runs two releases have, and the names of those that only one has or counts."""
+    names = list_other_runs(old, new)
+    is_same = old.runs == new.runs
+    return Section("Runs" if is_same else f"Runs: {len(old.runs):,} → {len(new.runs):,}", names=names)
 
 
 def _compare_evaluations(old: ReleaseFolder, new: ReleaseFolder) -> Iterator[Section]:
     """Yield which evaluations only one side has: all of their results would differ, and nothing of them changed."""
-    before, after = _name_sides(old, new)
+    before, after = name_sides(old, new)
     lacks = ((after, old.evaluations.keys() - new.evaluations), (before, new.evaluations.keys() - old.evaluations))
     if lines := tuple(f"{name} is not in {side}" for side, names in lacks for name in sorted(names)):
         yield Section("Evaluations", names=(("evaluations", lines),))
@@ -100,14 +98,28 @@ def compare_results(old: ReleaseFolder, new: ReleaseFolder, *, is_full: bool = F
         causes = dict.fromkeys(cause for exhibit in short for cause in list_causes(exhibit, old, new, rules))
         lines = tuple(_describe_figure(exhibit) for exhibit in short)
         sections.append(Section(FIGURES, tuple(causes), names=(("figures", lines),)))
+    shared, sections = _share_causes(sections)
     if not any(section.title.startswith(TITLES["verdicts"]) for section in sections):
         sections.insert(0, Section("Verdicts of claims"))
     return [
         *_compare_evaluations(old, new),
+        *shared,
         *sections,
         _list_names("Raw files", list_kinds(old.raw, new.raw)),
         Section("Configuration", changes=tuple(list_config(old, new))),
         _list_names("Code", {f"files of {rule}": paths for rule, paths in rules.items()}),
+    ]
+
+
+def _share_causes(sections: list[Section]) -> tuple[list[Section], list[Section]]:
+    """Return a section of the causes that all have, if there are any, and the others with a word on these for each."""
+    causes = [section.causes for section in sections]
+    shared = tuple(cause for cause in causes[0] if all(cause in others for others in causes)) if len(causes) > 1 else ()
+    if not shared:
+        return [], sections
+    own = (tuple(cause for cause in section.causes if cause not in shared) for section in sections)
+    return [Section(SHARED, shared)], [
+        replace(section, causes=(ABOVE, *others)) for section, others in zip(sections, own, strict=True)
     ]
 
 
@@ -156,7 +168,7 @@ def count_names(names: Sequence[str], kind: str) -> str:
 
 def _format_parts(section: Section, at_most: int | None, *, is_brief: bool) -> Iterator[str]:
     if section.causes:
-        yield f"What changed of what it is made of:\n\n{_indent(section.causes)}\n"
+        yield f"{CAUSES}\n\n{_indent(section.causes)}\n"
     if section.changes:
         changes, count = section.changes, len(section.changes)
         is_cut = at_most is not None and count > at_most
@@ -173,13 +185,8 @@ def _format_parts(section: Section, at_most: int | None, *, is_brief: bool) -> I
         yield f"{show_text(', '.join(counted))}{MORE}\n\n"
     for kind, names in section.names if not counted else ():
         yield f"{count_names(names, kind)}:\n\n{_indent(names)}\n"
-    if not (section.changes or section.names):
+    if not section.differs:
         yield "No difference.\n\n"
-
-
-def _show_change(change: Change) -> str:
-    values, share = f"{change.where}: {change.old} -> {change.new}", format_change(change)
-    return f"{values} ({share})" if share else values
 
 
 def format_change(change: Change) -> str:
@@ -200,12 +207,12 @@ def format_html(title: str, about: str, sections: list[Section]) -> str:
     for section in sections:
         parts.append(format_heading(section.title))
         if section.causes:
-            parts += [format_paragraph("What changed of what it is made of:"), format_items(section.causes)]
+            parts += [format_paragraph(CAUSES), format_items(section.causes)]
         if section.changes:
             rows = ((change.where, change.old, change.new, format_change(change)) for change in section.changes)
             parts.append(format_rows(COLUMNS, rows))
         for kind, names in section.names:
             parts += [format_paragraph(f"{count_names(names, kind)}:"), format_items(names)]
-        if not (section.changes or section.names):
+        if not section.differs:
             parts.append(format_paragraph("No difference."))
     return format_page(title, parts)

@@ -5,19 +5,27 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
 
-from ccreport.publish.changes.compare import COLUMNS, Section, compare_results, count_names, format_change
+from ccreport.publish.changes.compare import CAUSES, COLUMNS, Section, compare_releases, count_names, format_change
 from ccreport.publish.changes.differences import ReleaseFolder
-from ccreport.publish.release import find_former, list_shown, read_settings
-from ccreport.publish.stage import stage_results, write_raw_sums
-from ccreport.report.markup.blocks import render_table, text, verbatim
+from ccreport.publish.release import (
+    find_former,
+    leave_out_other_explanations,
+    list_shown,
+    read_settings,
+    stage_data,
+)
+from ccreport.publish.stage import stage_raw
+from ccreport.report.markup.blocks import close_fold, open_fold, render_table, text, verbatim
 from ccreport.report.markup.escape import escape_text, fence_html
 from ccreport.report.markup.standalone_page import format_items
 
 HEAD: Final = """\
-Compared with {title}, which `release.former` in `config.yaml` names. First come verdicts that flipped, then other
-values of claims, published pairs, cells of published tables and figures, each with what changed of all that it is made
-of; then what changed of the raw files, the configuration and the code as a whole.
+Compared with {title}, which `release.former` in `config.yaml` names. First come runs, then verdicts that flipped,
+other values of claims, published pairs, cells of published tables and figures, each with possible causes; then what
+changed of the raw files, the configuration, the code and the files of results as a whole.
 """
+# Of a list of names; longer ones are folded away.
+SHOWN: Final = 20
 
 
 def compare_former(config: str, results: Path, evaluations: list[Path], sections: list[Path], changes: Path) -> None:
@@ -33,11 +41,12 @@ def compare_former(config: str, results: Path, evaluations: list[Path], sections
         return
     with tempfile.TemporaryDirectory(prefix="ccreport-changes-") as work:
         stage = Path(work)
-        (stage / "raw").mkdir()
-        write_raw_sums(results, stage / "raw")
-        stage_results(settings, list_shown(evaluations, sections), results, [], stage)
+        # What is published later is staged and compared in the same way, for its CHANGES.md.
+        stage_raw([], results, stage / "raw", 0, is_whole=False)
+        settings = leave_out_other_explanations(settings, results)
+        stage_data(settings, list_shown(evaluations, sections), results, [], stage)
         old = ReleaseFolder(former)
-        parts = [part for section in compare_results(old, ReleaseFolder(stage)) for part in _render(section)]
+        parts = [part for section in compare_releases(old, ReleaseFolder(stage)) for part in _render(section)]
     changes.write_text("\n\n".join((HEAD.format(title=escape_text(old.title)), *parts)) + "\n", encoding="utf-8")
 
 
@@ -45,7 +54,7 @@ def _render(section: Section) -> Iterator[str]:
     """Yield the parts of the page's text about a section."""
     yield f"## {escape_text(section.title)}"
     if section.causes:
-        yield "What changed of what it is made of:"
+        yield CAUSES
         yield fence_html(format_items(section.causes))
     if section.changes:
         rows = (
@@ -53,8 +62,11 @@ def _render(section: Section) -> Iterator[str]:
         )
         yield render_table(COLUMNS, rows, title=section.title)
     for kind, names in section.names:
-        yield f"{count_names(names, kind)}:"
         items = "".join(f"<li>{verbatim(name, is_long=True)}</li>\n" for name in names)
+        is_long = len(names) > SHOWN
+        yield open_fold(count_names(names, kind)) if is_long else f"{count_names(names, kind)}:"
         yield fence_html(f"<ul>\n{items}</ul>")
-    if not (section.changes or section.names):
+        if is_long:
+            yield close_fold()
+    if not section.differs:
         yield "No difference."
