@@ -114,6 +114,7 @@ rule verify:
         page=RESULTS / "verify.html",
     shell:
         """
+        mkdir -p "$(dirname {params.page:q})"
         python -m ccreport verify {params.release:q} \
             --html {params.page:q} \
             2>&1 | tee {log:q}

@@ -35,6 +35,7 @@ from ccreport.core.errors import InputError
 from ccreport.core.schema_problems import guess_path
 from ccreport.core.text import count_things, display_name, write_report_command
 from ccreport.inventory.kinds import ITEMS
+from ccreport.storage.writable import check_file
 
 HEAD = """\
 # yaml-language-server: $schema={schema}
@@ -81,6 +82,7 @@ def adopt(folder: Path, /, *, check: bool, layout: Path = Path(NAME)) -> int:
         return status
     if place.exists():
         raise InputError(f"{place} exists; look at its runs with --check, or delete it to have one proposed anew")
+    check_file(place, "--layout")
     contents = _read_contents(folder)
     proposal = _propose(contents)
     table, mistakes = find_table(folder, contents, proposal)

@@ -31,6 +31,7 @@ from ccreport.core.errors import InputError
 from ccreport.core.schema_problems import guess
 from ccreport.core.text import write_report_command
 from ccreport.storage.places import PACKED_ENDINGS
+from ccreport.storage.writable import check_folder
 
 # Stands for the campaign's name in the path of an archive.
 NAME: Final = "{campaign}"
@@ -66,6 +67,9 @@ def collect(
     folder = Path(str(archive).replace(NAME, plan.campaign))
     if any(place.is_file() for place in (folder, *folder.parents)):
         raise InputError(f"{folder} is a file, or below one; --archive names a folder")
+    check_folder(folder, "--archive")
+    if summary is not None:
+        check_folder(summary.parent, "--summary")
     if foreign := list_foreign(folder):
         if any(name.endswith(PACKED_ENDINGS) for name in foreign):
             raise InputError(

@@ -19,6 +19,7 @@ from ccreport.collect.sessions import JOURNAL, PARTIAL, SESSION, is_complete, re
 from ccreport.core.errors import InputError
 from ccreport.core.schema_problems import guess_path
 from ccreport.storage.sums import hash_file
+from ccreport.storage.writable import check_folder
 
 # Packed once, then kept and fetched often.
 LEVEL: Final = 19
@@ -52,6 +53,7 @@ def pack_sessions(archive: Path, target: Path, session: Sequence[str] = ()) -> N
             raise InputError(
                 f"{packed} has other runs than {folders[label][0]}; name another --target, or move it away"
             )
+    check_folder(target, "--target")
     target.mkdir(parents=True, exist_ok=True)
     refused = []
     for label in labels:

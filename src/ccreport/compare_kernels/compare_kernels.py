@@ -15,6 +15,7 @@ from ccreport.compare_kernels.page import write_page
 from ccreport.compare_kernels.scorecard import score
 from ccreport.compare_kernels.wording import summarise
 from ccreport.core.errors import InputError
+from ccreport.storage.writable import check_folder
 
 NAME: Final = "{comparison}"
 EQUAL_AT_MOST_PCT: Final = 100
@@ -50,6 +51,8 @@ def compare_kernels(
     try:
         comparison = _declare(a, b, campaign, blocks, equal_within, algorithm)
         into, made = (Path(str(path).replace(NAME, comparison.name)) for path in (archive, output))
+        for path, option in ((into, "--archive"), (made, "--output")):
+            check_folder(path, option)
         return _compare(comparison, into, made, {"kernel": kernel, "clock": clock}, cores)
     except InputError as error:
         print(f"ccreport: {error}", file=sys.stderr)

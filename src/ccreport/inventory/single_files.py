@@ -27,6 +27,7 @@ from ccreport.core.tables import write_table
 from ccreport.ingest.declaration import Kind, Reader
 from ccreport.ingest.readers import READERS, find_reader
 from ccreport.ingest.reading import Settings, read_experiment
+from ccreport.storage.writable import check_file, check_folder
 
 SHOWN_ROWS: Final = 20
 ENDINGS: Final = (".parquet", ".csv")
@@ -57,6 +58,8 @@ def ingest(
         raise InputError(f"there is no format `{format}`{guess(format, (reader.name for reader in READERS))}") from None
     if missing := [path for path in files if not path.is_file()]:
         raise InputError(f"{missing[0]} is not a file{guess_path(missing[0])}")
+    if output is not None:
+        (check_file if output.suffix in ENDINGS else check_folder)(output, "--output")
     manifest = _list_files(reader, files)
     defaults = load_yaml(SCHEMAS / "config.schema.yaml")["properties"]["edge"]["properties"]
     settings = Settings(

@@ -10,7 +10,9 @@ from ccreport.core.errors import InputError
 from ccreport.publish import SUMS
 from ccreport.publish.sums import read_sums
 from ccreport.storage.copy import Copied, copy_files
+from ccreport.storage.places import is_remote
 from ccreport.storage.sums import hash_file
+from ccreport.storage.writable import check_folder
 
 
 def upload(release: Path, target: str, *, dry_run: bool = False, prune: bool = False) -> None:
@@ -23,6 +25,8 @@ def upload(release: Path, target: str, *, dry_run: bool = False, prune: bool = F
     """
     if not target:
         raise InputError("no place to upload to; set release.target in config.yaml, or name one with --target")
+    if not is_remote(target):
+        check_folder(Path(target), "--target")
     _check_whole(release)
     place = f"{target.rstrip('/')}/{release.name}"
     files = {path.as_posix(): release / path for path in list_files(release)}

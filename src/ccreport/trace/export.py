@@ -13,6 +13,7 @@ from ccreport.core.csv_files import format_csv
 from ccreport.core.errors import InputError
 from ccreport.core.identifiers import match_runs
 from ccreport.core.schema_problems import guess_near
+from ccreport.storage.writable import check_file
 from ccreport.summarise.open_results import open_results
 from ccreport.trace.find_table import find_databases, find_results
 from ccreport.trace.qlog import convert_for_qvis, describe_flow, list_sent, write_file
@@ -39,6 +40,8 @@ def export(
     of results; without it, the folder that config.yaml names. `output` is the file to write in place of the standard
     output. Raise InputError where no run or several have the name.
     """
+    if output is not None:
+        check_file(output, "--output")
     with open_results(find_databases(find_results(database))[0]) as connection:
         run_id = find_run(connection, run, database)
         text = write_qlog(connection, run_id, qvis=qvis) if qlog or qvis else _write_flows(connection, run_id)

@@ -32,6 +32,7 @@ from ccreport.figures.select.recording_database import Database
 from ccreport.figures.select.table_cells import select_cells
 from ccreport.figures.wording.runs import join_names
 from ccreport.figures.write import FILES, draw_declaration
+from ccreport.storage.writable import check_folder
 from ccreport.summarise.database import quote_text
 from ccreport.summarise.open_results import open_results
 from ccreport.summarise.table_sources import list_own_labels
@@ -76,6 +77,7 @@ def plot_figure(
         raise InputError(f"--output names a folder, which gets all of {', '.join(sorted(SUFFIXES))}: {output.stem}")
     if output.exists() and not output.is_dir():
         raise InputError(f"{output} is a file; --output names a folder")
+    check_folder(output, "--output")
     there = sorted(path.name for path in output.glob("[!.]*"))
     if there and not {*there} & {*FILES}:
         raise InputError(f"{output} holds other things, such as {there[0]}; --output names a figure's own folder")

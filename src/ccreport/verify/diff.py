@@ -8,10 +8,10 @@ from ccreport.core.errors import InputError
 from ccreport.publish import SUMS
 from ccreport.publish.changes.compare import Section, compare_releases, format_html, format_text
 from ccreport.publish.changes.differences import ReleaseFolder
+from ccreport.storage.writable import check_file
 from ccreport.verify import FAULTS
 from ccreport.verify.cells import check_csv
 from ccreport.verify.fetch import open_release
-from ccreport.verify.page import check_place, write_page
 from ccreport.verify.sums import check_sums
 
 
@@ -25,7 +25,7 @@ def diff(old: str, new: str, /, *, html: str = "", full: bool = False) -> int:
     with tempfile.TemporaryDirectory(prefix="ccreport-diff-") as work:
         try:
             if html:
-                check_place(html)
+                check_file(Path(html), "--html")
             folders = [open_release(place, Path(work, side))[0] for side, place in (("old", old), ("new", new))]
             before, after = (ReleaseFolder(folder) for folder in folders)
             about = f"{before.title} ({old}) and {after.title} ({new})"
@@ -50,7 +50,7 @@ def diff(old: str, new: str, /, *, html: str = "", full: bool = False) -> int:
             sections.insert(0, Section(title, names=named))
     print(f"# {about}\n\n{format_text(sections, is_full=full, is_brief=not full)}", end="")
     if html:
-        write_page(html, format_html("Two releases compared", about, sections))
+        Path(html).write_text(format_html("Two releases compared", about, sections), encoding="utf-8")
     return 0
 
 

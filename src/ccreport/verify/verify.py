@@ -16,13 +16,13 @@ from ccreport.report.markup.escape import show_text
 from ccreport.report.markup.standalone_page import format_page, format_paragraph, format_rows
 from ccreport.storage.places import is_remote
 from ccreport.storage.sums import hash_file
+from ccreport.storage.writable import check_file
 from ccreport.verify import FAILED, FAULTS, UNCHECKED, Check, describe_fault
 from ccreport.verify.cells import check_csv
 from ccreport.verify.claims import check_claims
 from ccreport.verify.descriptors import check_crate, check_package
 from ccreport.verify.fetch import open_release
 from ccreport.verify.ledger import check_ledger, check_raw
-from ccreport.verify.page import check_place, write_page
 from ccreport.verify.recompute import check_recomputed
 from ccreport.verify.schemas import check_schemas
 from ccreport.verify.sums import check_sums
@@ -49,7 +49,7 @@ def verify(place: str, /, *, quick: bool, html: str = "") -> int:
     with tempfile.TemporaryDirectory(prefix="ccreport-verify-") as work:
         try:
             if html:
-                check_place(html)
+                check_file(Path(html), "--html")
             release, left_out = open_release(place, Path(work))
             if html and not is_remote(place) and Path(html).resolve().is_relative_to(release):
                 raise InputError(f"{html} is inside of the release; name a page elsewhere")
@@ -64,7 +64,8 @@ def verify(place: str, /, *, quick: bool, html: str = "") -> int:
     head = f"{verdict}: {place}{asked}"
     print(f"{show_text(head)}\n{sha256}  {SUMS}", flush=True)
     if html:
-        write_page(html, _format_page(f"{head}; SHA-256 of its {SUMS} {sha256}", checks))
+        page = _format_page(f"{head}; SHA-256 of its {SUMS} {sha256}", checks)
+        Path(html).write_text(page, encoding="utf-8")
     return 1 if FAILED in states else 2 if UNCHECKED in states else 0
 
 
