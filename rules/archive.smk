@@ -9,8 +9,8 @@ from ccreport.core.configuration import find_results_problem
 from ccreport.core.declared_files import DeclarationError
 from ccreport.core.evaluation import has_known_authors, is_sample
 from ccreport.core.schema_problems import guess_path
-from ccreport.storage.places import check_address, find_fetched, is_remote
-from ccreport.storage.places import list_fetch_folders
+from ccreport.storage.places import check_address, find_fetched, guess_address
+from ccreport.storage.places import is_remote, list_fetch_folders
 
 # The archive's place, or those of its parts. What is elsewhere is fetched first, and read from where it then is.
 GIVEN, LAYOUT = split_archive(config["archive"])
@@ -26,7 +26,11 @@ for number, (place, name) in enumerate(zip(PLACES, ARCHIVES)):
     if name not in FETCHED and not place.exists():
         refuse(
             f"archive: {name} does not exist"
-            + (guess_path(place) or "; name a folder, a tarball or an address"),
+            + (
+                guess_path(place)
+                or guess_address(name)
+                or "; name a folder, a tarball or an address"
+            ),
             *at,
         )
     if name not in FETCHED and place.is_file() and not looks_packed(place):

@@ -96,7 +96,8 @@ def warn_of_archive():
     """Warn of all that a build found in its archive, or did not find there."""
     logs = Path(workflow.pathvars.apply("<logs>"))
     claims = (logs / name / "judge_claims.txt" for name in EVALUATIONS)
-    for warning in (
+    # What several logs say is said once.
+    for warning in dict.fromkeys(
         line for told in (LEDGER_LOG, *claims) for line in list_warnings(told)
     ):
         logger.warning(warning)

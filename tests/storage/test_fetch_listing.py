@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ccreport.storage.listing import Entry, parse_page, resolve_link
-from ccreport.storage.places import StorageError, check_address, find_fetched, is_packed, name_packed
+from ccreport.storage.places import StorageError, check_address, find_fetched, guess_address, is_packed, name_packed
 from ccreport.storage.sums import is_sums, matches_etag, parse_digest, parse_sums
 
 PLACE = "https://host.example/a/b/"
@@ -183,3 +183,19 @@ def test_where_a_fetched_archive_lies() -> None:
     assert is_packed("https://host.example/A.ZIP")
     for name in ("..%2f.tar", "%2e.tar", ".tar", "%0a.tar"):
         assert name_packed(f"https://host.example/{name}") == "archive.tar"
+
+
+@pytest.mark.parametrize(
+    ("place", "meant"),
+    [
+        ("127.0.0.1:8765/2.0/", "http"),
+        ("localhost/2.0", "http"),
+        ("192.0.2.1/2.0", "https"),
+        ("host.example/releases/2.0/", "https"),
+        ("host:8080", "https"),
+        *(("results/release/2.0", ""), ("2.0/", ""), ("../2.0", ""), ("host.example", ""), ("a:b/c", "")),
+        ("https://host.example/", ""),
+    ],
+)
+def test_a_path_that_begins_with_a_host_is_meant_as_an_address(place: str, meant: str) -> None:
+    assert guess_address(place) == (f"; did you mean `{meant}://{place}`?" if meant else "")

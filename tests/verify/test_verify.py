@@ -531,6 +531,16 @@ def test_what_is_no_release_cannot_be_checked(tmp_path: Path, capsys: pytest.Cap
     )
 
 
+def test_an_address_that_is_none_is_told_what_it_lacks(release: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    with serve(release.parent) as address:
+        lacking = address.removeprefix("http://")
+        assert main(["verify", f"{lacking}2.1/", "--quick"]) == 2
+        assert f"{lacking}2.1/ does not exist; did you mean `{address}2.1/`?" in capsys.readouterr().err
+        for place, lacks in ((f"{address}2.2/", ", which has no SHA256SUMS"), (f"{address}2.2.tar.zst", "")):
+            assert main(["verify", place, "--quick"]) == 2
+            assert capsys.readouterr().err == f"ccreport: no release is at {place}{lacks}; check the address\n"
+
+
 def test_a_release_without_its_list_is_not_taken_for_its_raw_folder_and_the_other_way_round(
     release: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

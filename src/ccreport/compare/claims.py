@@ -130,8 +130,10 @@ def load_explanations(
     sha256 = json.loads(archive.read_text(encoding="utf-8"))["sha256"]
     if explanations["archive_sha256"] != sha256:
         if own is not nothing:
-            said = f"warning: {path} explains another archive, and what it says of {evaluation} is left out"
-            print(f"{said}; if it holds for this one, write `archive_sha256: {sha256}`")
+            # The same of all evaluations, so that a build says it once.
+            said = f"warning: {path} explains another archive, and what it says is left out"
+            holds = f"if it holds for this one, write `archive_sha256: {sha256}` there"
+            print(f"{said}; {holds}; if not, `explanations: null` in config.yaml ends this warning")
         return nothing
     check_explained(path, evaluation, own, claims)
     return own

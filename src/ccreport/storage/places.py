@@ -1,6 +1,7 @@
 """What `archive` in config.yaml may name besides a path: a web server's folder or file, an S3 prefix or object."""
 
 import ipaddress
+import re
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Final
@@ -14,6 +15,8 @@ PACKED_ENDINGS: Final = (
     *(f".tar{ending}" for ending in ("", ".gz", ".zst", ".xz", ".bz2")),
     *(".tgz", ".txz", ".tbz2", ".tzst", ".zip"),
 )
+# host.example, 192.0.2.1, but not results or 2.1
+HOST: Final = re.compile(r"localhost|(\d+\.){3}\d+|[\w-]+(\.[\w-]+)*\.[a-z]{2,}")
 
 
 class StorageError(InputError):
@@ -36,6 +39,19 @@ def is_loopback(host: str | None) -> bool:
         return host == "localhost" or ipaddress.ip_address(host or "").is_loopback
     except ValueError:
         return False
+
+
+def guess_address(place: str) -> str:
+    """Return the question whether an address is meant by a path that does not exist; no text where it is none.
+
+    `127.0.0.1:8000/1/` and `host.example/1/` begin with the name of a host, and lack what an address begins with.
+    """
+    host, slash, _ = place.partition("/")
+    name, colon, port = host.partition(":")
+    is_host = port.isdecimal() if colon else bool(slash) and bool(HOST.fullmatch(host))
+    if is_remote(place) or not is_host:
+        return ""
+    return f"; did you mean `{'http' if is_loopback(name) else 'https'}://{place}`?"
 
 
 def check_address(archive: str) -> None:

@@ -32,7 +32,10 @@ def diff(old: str, new: str, /, *, html: str = "", full: bool = False) -> int:
             sides = ((old, before), (new, after))
             for place, side in sides:
                 _require_tables(place, side)
-            sections = compare_releases(before, after, is_full=full)
+            is_same = before.files == after.files
+            if is_same:
+                about += f": the same release, all {len(before.files)} files have the same SHA-256"
+            sections = [] if is_same else compare_releases(before, after, is_full=full)
             found = [
                 (f"differences in {place}", check_csv(side.folder, side.files, Path(work)).failures)
                 for place, side in sides
@@ -48,7 +51,8 @@ def diff(old: str, new: str, /, *, html: str = "", full: bool = False) -> int:
     for title, kinds in told:
         if named := tuple((kind, failures) for kind, failures in kinds if failures):
             sections.insert(0, Section(title, names=named))
-    print(f"# {about}\n\n{format_text(sections, is_full=full, is_brief=not full)}", end="")
+    text = format_text(sections, is_full=full, is_brief=not full)
+    print(f"# {about}\n\n{text}" if text else f"# {about}\n", end="")
     if html:
         Path(html).write_text(format_html("Two releases compared", about, sections), encoding="utf-8")
     return 0

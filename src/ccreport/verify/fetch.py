@@ -14,7 +14,7 @@ from ccreport.publish import CRATE, MAKES_RELEASE, PACKAGE, SUMS
 from ccreport.publish.sums import parse_sums
 from ccreport.storage.fetch import open_source
 from ccreport.storage.listing import check_name
-from ccreport.storage.places import is_packed, is_remote, name_packed
+from ccreport.storage.places import guess_address, is_packed, is_remote, name_packed
 from ccreport.storage.progress import show_progress
 from ccreport.storage.sources import GoneError, RemoteFile, Source
 from ccreport.storage.transfer import fetch_file
@@ -31,7 +31,11 @@ def open_release(place: str, work: Path) -> tuple[Path, list[str]]:
     `place` is a folder, a `.tar.zst` or the like, or an https:// or s3:// address of either; what is not a folder here
     goes below `work`. Raise InputError where there is no release.
     """
-    path = _fetch(place, work / "fetched") if is_remote(place) else Path(place)
+    try:
+        path = _fetch(place, work / "fetched") if is_remote(place) else Path(place)
+    except GoneError as error:
+        lacks = "" if is_packed(place) else f", which has no {SUMS}"
+        raise InputError(f"no release is at {place}{lacks}; check the address") from error
     left_out: list[str] = []
     if path.is_file():
         if not is_packed(path.name) and not looks_packed(path):
@@ -39,7 +43,7 @@ def open_release(place: str, work: Path) -> tuple[Path, list[str]]:
         left_out = unpack_archive(path, work / "unpacked")
         path = work / "unpacked"
     if not path.is_dir():
-        raise InputError(f"{place} does not exist{guess_path(path)}; {NAMED}")
+        raise InputError(f"{place} does not exist{guess_path(path) or guess_address(place)}; {NAMED}")
     folders = [path, *(sorted(path.iterdir()) if path == work / "unpacked" else [])]
     found = next((folder for folder in folders if (folder / SUMS).is_file()), None)
     if found is None:

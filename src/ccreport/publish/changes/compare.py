@@ -53,11 +53,6 @@ class Section:
     has_files: bool = False
     has_cells: bool = False
 
-    @property
-    def differs(self) -> bool:
-        """Tell whether a section has anything to say."""
-        return bool(self.causes or self.changes or self.names)
-
 
 def compare_releases(old: ReleaseFolder, new: ReleaseFolder, *, is_full: bool = False) -> list[Section]:
     """Return all that differs: runs, what `compare_results` returns, and the names of all files of results that do."""
@@ -118,7 +113,7 @@ def _share_causes(sections: list[Section]) -> tuple[list[Section], list[Section]
     if not shared:
         return [], sections
     own = (tuple(cause for cause in section.causes if cause not in shared) for section in sections)
-    return [Section(SHARED, shared)], [
+    return [Section(SHARED, names=(("causes", shared),))], [
         replace(section, causes=(ABOVE, *others)) for section, others in zip(sections, own, strict=True)
     ]
 
@@ -185,7 +180,7 @@ def _format_parts(section: Section, at_most: int | None, *, is_brief: bool) -> I
         yield f"{show_text(', '.join(counted))}{MORE}\n\n"
     for kind, names in section.names if not counted else ():
         yield f"{count_names(names, kind)}:\n\n{_indent(names)}\n"
-    if not section.differs:
+    if not (section.changes or section.names):
         yield "No difference.\n\n"
 
 
@@ -213,6 +208,6 @@ def format_html(title: str, about: str, sections: list[Section]) -> str:
             parts.append(format_rows(COLUMNS, rows))
         for kind, names in section.names:
             parts += [format_paragraph(f"{count_names(names, kind)}:"), format_items(names)]
-        if not section.differs:
+        if not (section.changes or section.names):
             parts.append(format_paragraph("No difference."))
     return format_page(title, parts)

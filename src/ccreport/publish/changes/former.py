@@ -68,5 +68,5 @@ def _render(section: Section) -> Iterator[str]:
         yield fence_html(f"<ul>\n{items}</ul>")
         if is_long:
             yield close_fold()
-    if not section.differs:
+    if not (section.changes or section.names):
         yield "No difference."
