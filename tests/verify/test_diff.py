@@ -252,6 +252,8 @@ def test_a_configuration_differs_in_what_it_means(old: Path, tmp_path: Path) -> 
     (one / "evaluations/explanations.yaml").write_text(f"archive_sha256: {HELLO}\nevaluations: {{}}\n")
     (change,) = list_config(ReleaseFolder(one), ReleaseFolder(other))
     assert change == Change("explanations", "../e.yaml", "None (left out: they explain another archive)")
+    (change,) = list_config(ReleaseFolder(other), ReleaseFolder(one))
+    assert change.old == "None (left out: they explain another archive)"
     # Of the same archive nobody but the configuration left them out.
     (one / "evaluations/explanations.yaml").write_text(f"archive_sha256: {NOTHING}\nevaluations: {{}}\n")
     (change,) = list_config(ReleaseFolder(one), ReleaseFolder(other))

@@ -6,7 +6,6 @@ way to it, which is read from the imports of each release's own `code/`.
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final
 
@@ -59,29 +58,27 @@ def list_kinds(old: Mapping[str, Any], new: Mapping[str, Any]) -> dict[str, list
 def list_config(old: ReleaseFolder, new: ReleaseFolder) -> list[Change]:
     """Return the keys of the configuration that differ, with their values, but for those that only name places."""
     keys = sorted((old.config.keys() | new.config.keys()) - PLACES)
-    pairs = ((key, _show_setting(key, old), _show_setting(key, new)) for key in keys)
-    changes = [Change(key, was, is_now) for key, was, is_now in pairs if was != is_now]
-    why = f" ({OF_ANOTHER})" if explain_other_archive(old, new) else ""
-    return [
-        replace(change, new=f"{change.new}{why}") if change.where == "explanations" else change for change in changes
-    ]
+    pairs = ((key, _show_setting(key, old, new), _show_setting(key, new, old)) for key in keys)
+    return [Change(key, was, is_now) for key, was, is_now in pairs if was != is_now]
 
 
-def _show_setting(key: str, side: ReleaseFolder) -> str:
+def _show_setting(key: str, side: ReleaseFolder, other: ReleaseFolder) -> str:
     """Return the value of a key, of sections their names in an order of their own: it is not that of anything shown."""
     value = side.config.get(key, ABSENT)
+    if key == "explanations" and value is None and _explains_another(other, side):
+        return f"{value} ({OF_ANOTHER})"
     if key != "sections" or not isinstance(value, list):
         return str(value)
     return ", ".join(sorted(Path(str(place)).stem for place in value)) or "none"
 
 
-def explain_other_archive(old: ReleaseFolder, new: ReleaseFolder) -> bool:
-    """Tell whether explanations are gone because they are of the old release's archive and the new one's is another."""
-    path, archive = old.folder / EXPLANATIONS, new.folder / "raw/archive.json"
-    if new.config.get("explanations") is not None or not path.is_file() or not archive.is_file():
+def _explains_another(explained: ReleaseFolder, side: ReleaseFolder) -> bool:
+    """Tell whether the explanations of one release are of another archive than another release has."""
+    path, archive = explained.folder / EXPLANATIONS, side.folder / "raw/archive.json"
+    if not path.is_file() or not archive.is_file():
         return False
-    explained = yaml.safe_load(path.read_text(encoding="utf-8"))["archive_sha256"]
-    return bool(explained != json.loads(archive.read_text(encoding="utf-8"))["sha256"])
+    sha256 = yaml.safe_load(path.read_text(encoding="utf-8"))["archive_sha256"]
+    return bool(sha256 != json.loads(archive.read_text(encoding="utf-8"))["sha256"])
 
 
 def list_rules(old: ReleaseFolder, new: ReleaseFolder) -> dict[str, list[str]]:
