@@ -74,7 +74,7 @@ rule publish:
             --evaluations {input.evaluations:q} \
             --sections {input.sections:q} \
             --release {params.release:q} \
-            {params.replace} \
+            {params.replace:q} \
             2>&1 | tee {log:q}
         """
 
