@@ -535,7 +535,7 @@ def test_an_address_that_is_none_is_told_what_it_lacks(release: Path, capsys: py
     with serve(release.parent) as address:
         lacking = address.removeprefix("http://")
         assert main(["verify", f"{lacking}2.1/", "--quick"]) == 2
-        assert f"{lacking}2.1/ does not exist; did you mean `{address}2.1/`?" in capsys.readouterr().err
+        assert f"{lacking}2.1/ does not exist; did you mean `{address}2.1/`?\n" in capsys.readouterr().err
         for place, lacks in ((f"{address}2.2/", ", which has no SHA256SUMS"), (f"{address}2.2.tar.zst", "")):
             assert main(["verify", place, "--quick"]) == 2
             assert capsys.readouterr().err == f"ccreport: no release is at {place}{lacks}; check the address\n"

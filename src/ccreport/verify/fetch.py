@@ -43,7 +43,7 @@ def open_release(place: str, work: Path) -> tuple[Path, list[str]]:
         left_out = unpack_archive(path, work / "unpacked")
         path = work / "unpacked"
     if not path.is_dir():
-        raise InputError(f"{place} does not exist{guess_path(path) or guess_address(place)}; {NAMED}")
+        raise InputError(f"{place} does not exist{guess_path(path) or guess_address(place) or f'; {NAMED}'}")
     folders = [path, *(sorted(path.iterdir()) if path == work / "unpacked" else [])]
     found = next((folder for folder in folders if (folder / SUMS).is_file()), None)
     if found is None:
