@@ -1,6 +1,7 @@
 """Figures over time of single runs: what limited flows, shares, Jain's index, processor load, and each kind drawn."""
 
 import re
+import sys
 from datetime import UTC, datetime, timedelta
 from itertools import pairwise
 from pathlib import Path
@@ -9,6 +10,7 @@ from typing import Any
 import duckdb
 import polars as pl
 import pytest
+import vl_convert
 from archives import write_yaml
 
 from ccreport.core.tables import conform, write_table
@@ -19,6 +21,7 @@ from ccreport.figures.run.event_marks import list_join_places
 from ccreport.figures.run.fair_share import measure_jain, measure_shares
 from ccreport.figures.run.limits import CATEGORIES
 from ccreport.figures.run.panel import read_panel
+from ccreport.figures.run.side_by_side import draw_side_by_side
 from ccreport.figures.select.cpu_series import place_cpu_samples
 from ccreport.figures.select.declaration import FigureError, read_declaration
 from ccreport.figures.select.limit_classes import LIMITS, classify, find_busiest, measure_growth, sum_limits
@@ -494,6 +497,18 @@ def test_names_of_lines_keep_clear_of_names_and_lines_of_joins(database: Path, t
     # "+1 BBR" has 6 letters of 9 px; the line is 40 px high.
     below = [(middle - 27, 8.0), (middle, 8.0), (middle + 27, 8.0)]
     assert list_join_places(joins, plot) == [*below, (middle, 0.0), (middle, 16.0), (middle, 32.0)]
+
+
+def test_runs_beside_each_other_have_the_colours_of_their_own_flows(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sys.modules[__name__], "RUNS", {"cubic/1": ["cubic"], "bbr/1": ["bbr"]})
+    with Database(make_database(tmp_path)) as opened:
+        figure = draw_side_by_side({"A": ("cubic/1", False), "B": ("bbr/1", False)}, "Two", opened)
+    svg = vl_convert.vegalite_to_svg(figure.chart.to_dict())
+    strokes = re.findall('<path[^>]* stroke="(#[0-9a-f]{6})"', svg)
+    # Flow 1 is CUBIC on one side and BBR on the other, and has a line in three panels of each.
+    assert sorted(strokes) == sorted([theme.style_of(cc).colour for cc in ("cubic", "bbr")] * 3)
 
 
 @pytest.mark.parametrize("kind", KINDS)

@@ -101,10 +101,14 @@ def stack(
 ) -> alt.VConcatChart:
     """Return a figure: its title, the key below it, and rows of panels, aligned by their plot areas."""
     params = alt.TitleParams(list(title), subtitle=list(subtitle), offset=12, limit=TITLE_LIMIT_PX)
+    # Each panel declares its colours: flow 1 of one is not that of another.
+    own = alt.Resolve(scale=alt.ScaleResolveMap(color="independent", strokeDash="independent"))
     # By their plot areas alone, so that stacked panels are aligned whatever their labels.
-    rows = [alt.hconcat(*row, spacing=PANEL_GAP_PX, bounds="flush") if len(row) > 1 else row[0] for row in panels]
-    chart: alt.VConcatChart = alt.vconcat(draw_key(key), *rows, spacing=14).properties(title=params)
-    return chart
+    rows = [
+        alt.hconcat(*row, spacing=PANEL_GAP_PX, bounds="flush", resolve=own) if len(row) > 1 else row[0]
+        for row in panels
+    ]
+    return alt.vconcat(draw_key(key), *rows, spacing=14, resolve=own, title=params)
 
 
 def arrange(panels: Sequence[alt.LayerChart]) -> list[list[alt.LayerChart]]:

@@ -109,8 +109,7 @@ def compose_figure(
     left_out = describe_left_out(panel.left_out_count, "the condition with the most runs")
     shown = [conditions, *([finding] if finding else messages[:1]), *sentences]
     return Figure(
-        # One plot's colours are of algorithms, another's of something else.
-        chart.resolve_scale(color="independent", strokeDash="independent"),
+        chart,
         data,
         fold_sentences([*shown, *name_runs(panel.drawn), *left_out, *describe_path(panel.notes)]),
         write_sentences([f"{what}: {conditions}", *messages]),

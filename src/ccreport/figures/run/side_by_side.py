@@ -63,7 +63,7 @@ def draw_side_by_side(runs: Mapping[str, tuple[str, bool]], title: str, database
     key = [*dict.fromkeys(entries), KeyEntry("retransmissions", "line", RETRANSMIT_COLOUR, width=MARK_WIDTH_PX)]
     figure = keyed_panels.stack([title], [f"{' · '.join(sides)}, with the same axes"], key, rows)
     return Figure(
-        figure.resolve_scale(color="independent", strokeDash="independent"),
+        figure,
         stack_parts({name: _collect(side) for name, side in sides.items()}),
         f"Goodput ({first.measured.origin}), congestion window and smoothed RTT of each flow of one run of each side. "
         "Once a loss is repaired, bytes are acknowledged faster than the path carries them. A red line marks where ss "
