@@ -556,10 +556,12 @@ def test_jobs_that_differ_in_kernel_settings_alone_say_so() -> None:
     small, large = ({"sysctls": {"net.ipv4.tcp_rmem": value, "net.core.rmem_max": 9}} for value in ("1 2 3", "4 5 6"))
     assert list_settings(small, large) == [{"net.ipv4.tcp_rmem": "1 2 3"}, {"net.ipv4.tcp_rmem": "4 5 6"}]
     assert list_settings({}, {"module_parameters": {"tcp_cubic.beta": 512}}, {"offloads": True}) == [
-        {"offloads": "off", "tcp_cubic.beta": "default"},
-        {"offloads": "off", "tcp_cubic.beta": "512"},
-        {"offloads": "on", "tcp_cubic.beta": "default"},
+        {"offloads": "off", "beta": "default"},
+        {"offloads": "off", "beta": "512"},
+        {"offloads": "on", "beta": "default"},
     ]
+    sweep = {"parameter_sweep": {"name": "tcp_cubic.beta", "values": [512, 717]}}
+    assert list_settings({"module_parameters": {"tcp_cubic.beta": 512}}, sweep) == [{"beta": "512"}, None]
     # The number of flows tells these apart.
     assert list_settings(small, large | {"flows_count": 2}) == [None, None]
     assert list_settings(small) == [None]

@@ -212,6 +212,26 @@ def test_a_value_in_a_list_has_the_unit_of_its_key() -> None:
     assert str(problem) == "rtt_ms.1: `80ms` is not a number; write 80, in the unit of `rtt_ms` and without its name"
 
 
+@pytest.mark.parametrize(
+    ("key", "value", "said"),
+    [
+        ("rtt_ms", "0.02s", "write 20, in the unit of `rtt_ms`"),
+        ("rtt_ms", "500us", "write 0.5, "),
+        ("rtt_ms", "5%", "write a number in the unit of `rtt_ms`, without its name"),
+        ("duration_s", "2 min", "write 120, "),
+        ("sender_mbps", "1G", "write 1000, "),
+        ("sender_mbps", "500 kbit/s", "write 0.5, "),
+        ("sender_mbps", "50Mbps", "write 50, "),
+        ("buffer_bytes", "12MB", "write 12000000, "),
+        ("buffer_bytes", "64KiB", "write 65536, "),
+        ("loss_pct", "0.5%", "write 0.5, "),
+        ("flows_count", "4 flows", "write 4, "),
+    ],
+)
+def test_a_number_with_a_unit_is_turned_into_the_unit_of_its_key(key: str, value: str, said: str) -> None:
+    assert f"; {said}" in str(find_problem({key: value}, {"properties": {key: {"type": "number"}}}))
+
+
 def test_a_number_is_text_as_written_where_text_is_wanted(tmp_path: Path) -> None:
     own = tmp_path / "own.yaml"
     own.write_text("archive: [010, 2025]\nrelease: {version: 1.10, date: 2026-11-20}\n", encoding="utf-8")

@@ -93,6 +93,9 @@ def collect(
         engine = _carry_out(collection)
     except KeyboardInterrupt:
         raise InputError("stopped; the same command goes on with the missing runs") from None
+    except BrokenPipeError:
+        # Nobody reads the progress, as behind `head`. Who asks whether all runs are there is not to be told so.
+        sys.exit(128 + signal.SIGPIPE)
     if summary is not None:
         summary.parent.mkdir(parents=True, exist_ok=True)
         write_json(summary, summarise_collection(collection, engine, time.monotonic() - start))

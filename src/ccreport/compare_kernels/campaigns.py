@@ -14,6 +14,7 @@ from typing import Any, Final
 import yaml
 
 from ccreport.collect.declare.campaign import load_campaign
+from ccreport.collect.declare.planning import plan_campaign
 from ccreport.compare_kernels.declaration import Comparison, Side
 from ccreport.core.atomic_files import replace_text
 from ccreport.core.declared_files import read_declared
@@ -33,7 +34,7 @@ def write_campaigns(
     `testbed` are settings of that name in place of the campaign's, where they are not empty.
     """
     # Faults are told with the lines of the file that somebody wrote.
-    load_campaign(comparison.campaign)
+    plan_campaign(load_campaign(comparison.campaign), comparison.name)
     declared = read_declared(comparison.campaign)
     declared.setdefault("testbed", {}).update({key: value for key, value in testbed.items() if value})
     folder.mkdir(parents=True, exist_ok=True)

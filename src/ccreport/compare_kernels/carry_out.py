@@ -14,12 +14,13 @@ from typing import Final
 from ccreport.collect.attempts import KEPT, read_attempts
 from ccreport.collect.declare.campaign import load_campaign
 from ccreport.collect.declare.planning import plan_campaign
-from ccreport.collect.engines import Place, choose_place
+from ccreport.collect.engines import Place, choose_place, list_algorithms
 from ccreport.collect.kernel.find_kernel import UserKernel
 from ccreport.collect.kernel.known_settings import name_unknown_settings
 from ccreport.collect.plan import Plan
 from ccreport.collect.sessions import CALIBRATION, find_sessions, lock_archive
 from ccreport.collect.sweep import Collection
+from ccreport.collect.testbed.guest import name_missing_algorithms
 from ccreport.compare_kernels.campaigns import find_block, list_steps, name_session
 from ccreport.core.declarations import SCHEMAS
 from ccreport.core.errors import InputError
@@ -61,10 +62,12 @@ def measure_sides(campaigns: dict[str, Path], blocks_count: int, archive: Path) 
 
 
 def _find_place(plan: Plan, side: str) -> Place:
-    """Return where a side is measured; raise InputError before anything is, where its kernel lacks a setting."""
+    """Return where a side is measured; raise InputError before anything is, where its kernel lacks what it needs."""
     place = choose_place(plan)
-    if place.kernel and (problem := name_unknown_settings(place.kernel, plan.runs)):
-        raise InputError(f"side {side}: {problem}")
+    if place.kernel:
+        missing = name_missing_algorithms(list_algorithms(plan), place.kernel.algorithms)
+        if problem := missing or name_unknown_settings(place.kernel, plan.runs):
+            raise InputError(f"side {side}: {problem}")
     return place
 
 

@@ -25,7 +25,16 @@ NOTHING: Final = "nothing behind the {}"
 IN_QUOTES: Final = "put the condition in quotes, as between braces a comma ends it"
 CLOSE_PATH: Final = 0.75
 # 32MB · 1.5 ms
-WITH_UNIT: Final = re.compile(r"(\d+(?:\.\d+)?) ?[A-Za-z%][A-Za-z/]*")
+WITH_UNIT: Final = re.compile(r"(\d+(?:\.\d+)?) ?([A-Za-zµ%][A-Za-z/]*)")
+# Units that people write, and that the names of keys end with, in the base unit of their kind.
+TIMES: Final = {"us": 1e-6, "µs": 1e-6, "ms": 1e-3, "s": 1.0, "sec": 1.0, "min": 60.0, "h": 3600.0}
+RATES: Final = {"bps": 1.0, "kbps": 1e3, "mbps": 1e6, "gbps": 1e9, "k": 1e3, "m": 1e6, "g": 1e9}
+RATES_IN_WORDS: Final = re.compile(r"([kmgt]?)bits?(?:/s|ps)?")
+SIZES: Final = {"bytes": 1.0, "b": 1.0} | {
+    f"{letter}{end}": 1000.0**power if end == "b" else 1024.0**power
+    for power, letter in enumerate("kmg", 1)
+    for end in ("b", "ib")
+}
 SENTENCE_END: Final = re.compile(r"\. (?=[A-Z])")
 KINDS: Final = {
     "boolean": "true or false",
@@ -207,6 +216,25 @@ def _mend_items(value: Any, schema: Mapping[str, Any]) -> str:
     return f"; write [{{{needed[0]}: {value}}}]" if isinstance(value, str) and len(needed) == 1 else ""
 
 
+def _mend_unit(number: float, unit: str, key: str) -> str:
+    """Return how to write a number with a unit where the key's own is meant: 0.02s as 20 for `rtt_ms`."""
+    own = key.rpartition("_")[2].lower()
+    if in_words := RATES_IN_WORDS.fullmatch(unit):
+        unit = f"{in_words[1]}bps"
+    if own.endswith("ib") and len(unit) < len(own):
+        # Mebibytes are mostly called megabytes.
+        unit = f"{unit[0]}ib"
+    for scales in (TIMES, RATES, SIZES):
+        if own in scales and unit in scales:
+            number *= scales[unit] / scales[own]
+            break
+    else:
+        is_alike = unit[:1] == own[:1] or (own == "pct" and unit in ("%", "percent"))
+        if any(own in scales for scales in (TIMES, RATES, SIZES)) and not is_alike:
+            return f"; write a number in the unit of `{key}`, without its name"
+    return f"; write {number:.12g}, in the unit of `{key}` and without its name"
+
+
 def _mend(value: Any, types: list[str], key: str) -> str:
     """Return how to write a value of another type as one of the wanted types, where there is a way."""
     if "string" in types and isinstance(value, (bool, int, float, date)):
@@ -219,7 +247,7 @@ def _mend(value: Any, types: list[str], key: str) -> str:
         return f"; begin each item with a dash: `- {next(iter(value))}: …`"
     if isinstance(value, str) and {"number", "integer"} & set(types):
         if with_unit := WITH_UNIT.fullmatch(value):
-            return f"; write {with_unit[1]}, in the unit of `{key}` and without its name"
+            return _mend_unit(float(with_unit[1]), with_unit[2].lower(), key)
         try:
             number = float(value)
         except ValueError:

@@ -78,9 +78,10 @@ def name_settings(jobs: Sequence[Settings], described: Sequence[Settings]) -> li
     These are settings of the kernel and of the hosts' interfaces, which the harness has no key for. `described` are the
     contents of the jobs' `jobmeta.json`: only jobs whose contents differ in nothing but names are compared.
     """
+    parameters = [{_shorten(name): value for name, value in job["module_parameters"].items()} for job in jobs]
     own = [
-        job["sysctls"] | job["module_parameters"] | {key: job[key] for key in ("offloads", "receive_coalescing_us")}
-        for job in jobs
+        job["sysctls"] | of_job | {key: job[key] for key in ("offloads", "receive_coalescing_us")}
+        for job, of_job in zip(jobs, parameters, strict=True)
     ]
     alike: dict[str, list[int]] = {}
     for number, metadata in enumerate(described):
@@ -93,7 +94,16 @@ def name_settings(jobs: Sequence[Settings], described: Sequence[Settings]) -> li
             if len(set(values.values())) > 1:
                 for number, value in values.items():
                     named[number][name] = value
+    # A parameter that another job sweeps is a condition here, too.
+    swept = {name_parameter(job) for job in jobs if job["parameter_sweep"]}
+    for settings, of_job in zip(named, parameters, strict=True):
+        settings |= {name: _write_setting(value) for name, value in of_job.items() if name in swept}
     return named
+
+
+def _shorten(parameter: str) -> str:
+    """Return a parameter without its module, as a swept one is called in file names."""
+    return parameter.rpartition(".")[2]
 
 
 def _write_setting(value: str | float | bool | None) -> str:
