@@ -687,6 +687,8 @@ def test_a_subtitle_that_asks_has_no_full_stop_behind_its_mark() -> None:
     assert html.unescape(name_publication(asks)) == "The publication: A. Author, A paper."
     assert html.unescape(render_about(asks | {"subtitle": "In a lab"}, none)) == "In a lab."
     assert name_publication(asks | {"source": ""}) == ""
+    # No full stop stands by itself.
+    assert render_about(asks | {"subtitle": ""}, none) == ""
 
 
 def test_the_subtitle_is_followed_by_how_many_claims_have_each_verdict() -> None:
@@ -697,3 +699,5 @@ def test_the_subtitle_is_followed_by_how_many_claims_have_each_verdict() -> None
     assert html.unescape(render_about(declared, judged)) == "In a lab: of 3 claims 2 hold, 1 is undecided."
     declared["subtitle"] = "Does loss matter?"
     assert html.unescape(render_about(declared, judged)) == "Does loss matter? Of 3 claims 2 hold, 1 is undecided."
+    declared["subtitle"] = ""
+    assert html.unescape(render_about(declared, judged)) == "Of 3 claims 2 hold, 1 is undecided."

@@ -24,14 +24,14 @@ BOTH: Final = (
 def render_about(declared: Mapping[str, Any], judged: pl.DataFrame) -> str:
     """Return the subtitle of an evaluation, and after it the outcome: how many claims have each verdict.
 
-    `judged` is the table `claims`.
+    Without a subtitle there is only the outcome, and without claims nothing. `judged` is the table `claims`.
     """
     subtitle, outcome = declared["subtitle"], tell_outcome(judged, declared["claims"])
     if not outcome:
-        return escape_text(_end_sentence(subtitle))
+        return escape_text(_end_sentence(subtitle)) if subtitle else ""
     # A question is answered by a sentence of its own.
-    is_open = _end_sentence(subtitle) != subtitle
-    return escape_text(f"{subtitle}{': of ' if is_open else ' Of '}{outcome}.")
+    is_open = subtitle and _end_sentence(subtitle) != subtitle
+    return escape_text(f"{subtitle}{': of ' if is_open else ' Of '}{outcome}.".lstrip())
 
 
 def name_publication(declared: Mapping[str, Any]) -> str:
