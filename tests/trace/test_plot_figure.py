@@ -1,5 +1,6 @@
 """The command `plot_figure`: where it draws, what may be changed, and what it says where there is nothing to draw."""
 
+import json
 import re
 from pathlib import Path
 from typing import Any
@@ -9,6 +10,7 @@ import pytest
 from figure_inputs import declare, make_database, make_tables
 
 from ccreport.__main__ import EXAMPLES, main
+from ccreport.core.declarations import SCHEMAS
 from ccreport.core.errors import InputError
 from ccreport.core.evaluation import resolve_evaluation
 from ccreport.figures.select.declaration import FigureError, read_declaration
@@ -250,9 +252,40 @@ def test_another_kind_is_drawn_without_what_it_does_not_take(
     assert (tmp_path / "drawn/figure.svg").exists()
 
 
-def test_a_label_of_another_evaluation_is_named(database: Path, tmp_path: Path) -> None:
-    evaluation = declare(tmp_path, where="distance = 'far'")
+@pytest.mark.parametrize(
+    ("results", "archive", "settings"),
+    [
+        ("{checkout}/results", "sample", ""),
+        ("own results", "mine", " archive=path/to/mine 'pathvars={{results: {folder}/own results}}'"),
+        ("again", "sample", " 'pathvars={{results: {folder}/again}}'"),
+    ],
+)
+def test_a_label_of_another_evaluation_is_named_with_the_command_that_builds_it(
+    results: str, archive: str, settings: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    checkout, elsewhere = tmp_path / "checkout", tmp_path / "else"
+    for folder in (checkout / "evaluations", elsewhere):
+        folder.mkdir(parents=True)
+    (checkout / "config.yaml").write_text("archive: archive/sample\n")
+    folder = tmp_path / results.format(checkout=checkout) / "generic"
+    folder.mkdir(parents=True)
+    monkeypatch.chdir(folder.parent.parent)
+    database = make_database(folder, make_tables("there", "here"))
+    (folder.parent / "archive.json").write_text(json.dumps({"name": archive}))
+    evaluation = declare(elsewhere, where="distance = 'far'")
     text = evaluation.read_text().replace("labels: {}", "labels: {distance: {cases: [], otherwise: \"'far'\"}}")
     evaluation.write_text(text)
-    with pytest.raises(FigureError, match="another evaluation made these results, which have no label `distance`;"):
-        plot_figure("f", evaluation, tmp_path / "drawn", database)
+    monkeypatch.setattr("ccreport.trace.plot_figure.SCHEMAS", checkout / "schemas")
+    (checkout / "schemas").symlink_to(SCHEMAS)
+    monkeypatch.chdir(elsewhere)
+    build = f"snakemake --cores 2 evaluation --config evaluation={evaluation}{settings.format(folder=tmp_path)}`"
+    with pytest.raises(
+        FigureError, match="another evaluation made these results, which have no label `distance`;"
+    ) as e:
+        plot_figure("f", Path(evaluation.name), tmp_path / "drawn", database)
+    assert f"`cd {checkout} && {build} makes them by this one" in str(e.value)
+    # In the checkout paths are as they were given.
+    monkeypatch.chdir(checkout)
+    with pytest.raises(FigureError) as e:
+        plot_figure("f", Path("../else", evaluation.name), tmp_path / "drawn", database)
+    assert f"`{build.replace(str(elsewhere), '../else')} makes them by this one" in str(e.value)

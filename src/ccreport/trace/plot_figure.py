@@ -1,7 +1,9 @@
 """The command `plot_figure`: a figure of an evaluation drawn by hand, as it is declared or with changes."""
 
 import contextlib
+import json
 import re
+import shlex
 import sys
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
@@ -10,10 +12,12 @@ from typing import Any, Final
 
 import duckdb
 
+from ccreport.archive.parts import name_archive
+from ccreport.archive.read_layout import split_archive
 from ccreport.core.declarations import SCHEMAS, load_yaml
-from ccreport.core.declared_files import blame, parse_declared, show_path
+from ccreport.core.declared_files import blame, parse_declared, read_declared
 from ccreport.core.errors import InputError
-from ccreport.core.evaluation import MEANS, load_evaluation
+from ccreport.core.evaluation import EVALUATIONS, MEANS, SAMPLE, load_evaluation
 from ccreport.core.identifiers import match_runs
 from ccreport.core.schema_problems import find_problem
 from ccreport.core.text import display_name
@@ -37,7 +41,7 @@ from ccreport.summarise.database import quote_text
 from ccreport.summarise.open_results import open_results
 from ccreport.summarise.table_sources import list_own_labels
 from ccreport.trace.absent_values import describe_absent_values
-from ccreport.trace.find_table import find_databases, find_results, resolve_built
+from ccreport.trace.find_table import CONFIG, RESULTS, find_databases, find_results, resolve_built
 
 SUFFIXES: Final = {Path(name).suffix for name in FILES}
 # Files of pictures that people ask for, and others.
@@ -97,11 +101,11 @@ def plot_figure(
         _say_what_is_left_out(declared.get(name, {}), changes)
     try:
         declaration = read_declaration(file, name, changes)
-        place, folder = database.absolute(), output.absolute()
+        place, folder, built = database.absolute(), output.absolute(), _write_build_command(file, database)
         with open_results(database) as connection, Database(place) as opened:
             if declaration.run is not None and "run" in changes and "where" not in changes:
                 declaration = _follow_run(declaration, connection)
-            _check_labels(declaration, connection, whole["labels"], file)
+            _check_labels(declaration, connection, whole["labels"], built)
             try:
                 draw_declaration(declaration, opened, folder)
             except MissingFigure as missing:
@@ -150,20 +154,46 @@ def _follow_run(declaration: FigureDeclaration, connection: duckdb.DuckDBPyConne
 
 
 def _check_labels(
-    declaration: FigureDeclaration, connection: duckdb.DuckDBPyConnection, labels: Iterable[str], evaluation: Path
+    declaration: FigureDeclaration, connection: duckdb.DuckDBPyConnection, labels: Iterable[str], command: str
 ) -> None:
-    """Raise FigureError where a condition names a label of its evaluation by which the database was not built."""
+    """Raise FigureError where a condition names a label of its evaluation by which the database was not built.
+
+    `command` builds the evaluation.
+    """
     view = choose_view(declaration.kind, declaration.table)
     held = {column for column, *_ in connection.execute(f"DESCRIBE {view}").fetchall()} if view == RUNS else {*labels}
     conditions = " ".join([declaration.where, *(str(panel["where"]) for panel in declaration.panels)])
     lacking = next((name for name in labels if name not in held and re.search(rf"\b{name}\b", conditions)), None)
     if lacking is not None:
-        how = f"snakemake --cores 2 evaluation --config evaluation={show_path(evaluation)}"
         problem = (
             f"figure {declaration.name!r}: another evaluation made these results, which have no label `{lacking}`; "
-            f"`{how}` makes them by this one, or write the label's condition in place of its name"
+            f"`{command}` makes them by this one, or write the label's condition in place of its name"
         )
         raise FigureError(problem, ("figures", declaration.name, "where"))
+
+
+def _write_build_command(evaluation: Path, database: Path) -> str:
+    """Return the command that builds an evaluation from the archive that a database is of, into the same results.
+
+    It is for the checkout, and changes to it from another folder. Results have only the name of their archive, so that
+    of another than the configured one stands behind `path/to/`.
+    """
+    checkout = SCHEMAS.parent
+    declared = read_declared(checkout / CONFIG) if (checkout / CONFIG).is_file() else {}
+    is_here = Path.cwd() == checkout
+    start = "" if is_here else f"cd {shlex.quote(str(checkout))} && "
+    file, results = (path if is_here else path.absolute() for path in (evaluation, database.parent.parent))
+    is_ours = evaluation.resolve().parent == EVALUATIONS.resolve()
+    settings = [f"evaluation={evaluation.stem if is_ours else file}"]
+    if (facts := results / "archive.json").is_file():
+        given, _ = split_archive(declared.get("archive", str(SAMPLE)))
+        configured = name_archive([Path(place) for place in ([given] if isinstance(given, str) else given)])
+        name = json.loads(facts.read_text(encoding="utf-8"))["name"]
+        settings += [f"archive=path/to/{name}"] if name != configured else []
+    usual = (declared.get("pathvars") or {}).get("results", RESULTS)
+    if results.resolve() != (checkout / usual).resolve():
+        settings.append(f"pathvars={{results: {results}}}")
+    return f"{start}snakemake --cores 2 evaluation --config {shlex.join(settings)}"
 
 
 def read_changes(given: Sequence[str], kind: str | None = None) -> dict[str, Any]:
