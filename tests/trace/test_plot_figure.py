@@ -7,6 +7,7 @@ from typing import Any
 
 import duckdb
 import pytest
+import yaml
 from figure_inputs import declare, make_database, make_tables
 
 from ccreport.__main__ import EXAMPLES, main
@@ -195,6 +196,20 @@ def test_a_number_that_no_figure_has_names_those_that_there_are(database: Path, 
     ):
         with pytest.raises(InputError, match=f"^no figure of {known}"):
             plot_figure("S99", evaluation, tmp_path / "drawn", database)
+
+
+def test_a_figure_that_the_report_does_not_show_is_not_among_the_numbers(tmp_path: Path) -> None:
+    evaluation = declare(tmp_path)
+    declared = yaml.safe_load(evaluation.read_text())
+    declared["figures"] = dict.fromkeys(("a", "b", "c", "d"), declared["figures"]["f"])
+    evaluation.write_text(yaml.safe_dump(declared))
+    database = make_database(tmp_path, make_tables("there", "here"))
+    for missing, known in (("bd", "numbers are 1 to 2"), ("bda", "numbers are 1"), ("bdac", "the report shows none")):
+        for name in missing:
+            (tmp_path / "figures" / name).mkdir(parents=True, exist_ok=True)
+            (tmp_path / "figures" / name / "missing.txt").write_text("No run.")
+        with pytest.raises(InputError, match=f"has the number 9; {known}$"):
+            plot_figure("9", evaluation, tmp_path / "drawn", database)
 
 
 def test_a_time_beyond_the_test_cuts_nothing_off(database: Path, tmp_path: Path) -> None:

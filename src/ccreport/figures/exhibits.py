@@ -23,7 +23,8 @@ ROMAN: Final = {str(number): name for number, name in enumerate(("I", "II", "III
 class Exhibit:
     """One table or figure that the evaluation declares; it `is_ours` where it is not a publication's.
 
-    Figures have one `number` in the whole report. That of a table may be empty: then pages count.
+    Figures have one `number` in the whole report, and one without data `is_missing` there. The number of a table may be
+    empty: then pages count.
     """
 
     name: str
@@ -32,6 +33,7 @@ class Exhibit:
     number: str = ""
     is_figure: bool = False
     is_ours: bool = False
+    is_missing: bool = False
 
     @property
     def heading(self) -> str:
@@ -51,10 +53,11 @@ def list_exhibits(declared: Mapping[str, Mapping[str, Any]], figures: Path | Non
         name: facts.get("kind") in CAPTURE_KINDS or name in CAPTURE_TABLES for name, facts in declared.items()
     }
 
+    missing = {name for name in declared if figures is not None and (figures / name / "missing.txt").exists()}
+
     def place(name: str) -> tuple[bool, bool, bool, int]:
         kind, is_ours = declared[name].get("kind"), published[name] is None
-        is_missing = is_ours and figures is not None and (figures / name / "missing.txt").exists()
-        return is_ours, is_missing, of_captures[name], place_kind(kind) if kind and is_ours else 0
+        return is_ours, is_ours and name in missing, of_captures[name], place_kind(kind) if kind and is_ours else 0
 
     def number_ours(name: str) -> str:
         # Beside a publication's numbers ours are a supplement's.
@@ -70,6 +73,7 @@ def list_exhibits(declared: Mapping[str, Mapping[str, Any]], figures: Path | Non
             found[1] if (found := published[name]) else number_ours(name),
             "kind" in declared[name],
             published[name] is None,
+            name in missing,
         )
         for name in sorted(declared, key=place)
     ]

@@ -58,7 +58,7 @@ def find_exhibit(place: Path, name: str, evaluation: str = "") -> tuple[Path, Ex
         of_figures = {exhibit.number for exhibit in own if exhibit.is_figure}
         # By its number alone a figure is meant.
         numbers = (
-            [exhibit.number for exhibit in own if exhibit.number and exhibit.is_figure]
+            [exhibit.number for exhibit in own if exhibit.number and exhibit.is_figure and not exhibit.is_missing]
             if kind == "figure"
             else [call_table(exhibit, of_figures) for exhibit in own if exhibit.number and not exhibit.is_figure]
         )

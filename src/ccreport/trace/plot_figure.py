@@ -91,10 +91,11 @@ def plot_figure(
     exhibits = list_exhibits(declared, database.parent / "figures")
     name = find_number(exhibits, figure) or figure
     if name not in declared and NUMBERED.fullmatch(figure):
-        printed = [exhibit.number for exhibit in exhibits if not exhibit.is_ours]
-        others = list(dict.fromkeys(exhibit.number for exhibit in exhibits if exhibit.is_ours))
+        shown = [exhibit for exhibit in exhibits if not exhibit.is_missing]
+        printed = [exhibit.number for exhibit in shown if not exhibit.is_ours]
+        others = list(dict.fromkeys(exhibit.number for exhibit in shown if exhibit.is_ours))
         numbers = join_names([*printed, *([" to ".join({others[0]: 0, others[-1]: 0})] if others else [])])
-        known = f"numbers are {numbers}" if numbers else "it declares none"
+        known = f"numbers are {numbers}" if numbers else "the report shows none" if declared else "it declares none"
         raise InputError(f"no figure of {file.stem} has the number {figure}; {known}")
     changes = read_changes(change, declared.get(name, {}).get("kind"))
     if "kind" in changes:

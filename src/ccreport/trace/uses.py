@@ -43,10 +43,9 @@ def _list_queries(declared: Mapping[str, Any], figures: Path | None) -> Iterator
     for figure in list_exhibits(declared["figures"], figures):
         facts = declared["figures"][figure.name]
         is_of_runs = choose_view(facts["kind"], facts.get("table", "")) == RUNS
-        is_drawn = figures is None or not (figures / figure.name / "missing.txt").exists()
         # Without a publication, a run is for none of the figures rather than another.
         is_told = figure.number.startswith(OURS) or not figure.is_ours
-        if is_told and is_drawn and is_of_runs and facts["where"].strip() != "TRUE":
+        if is_told and not figure.is_missing and is_of_runs and facts["where"].strip() != "TRUE":
             yield figure, f"FROM {RUNS} WHERE (\n{facts['where']}\n)"
 
 
