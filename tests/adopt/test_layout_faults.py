@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 from archives import write_archive
-from own_files import START_S, client_output, socket_samples
+from own_files import MPSTAT, START_S, client_output, socket_samples
 from test_adopt import list_columns
 
 from ccreport.adopt.adopt import adopt
@@ -140,6 +140,34 @@ def test_a_run_without_a_test_has_the_name_of_the_one_that_is_meant(
     assert "Without a result" not in check(tmp_path / "mended", layout, mended, capsys)
 
 
+def test_a_group_of_another_name_than_that_of_the_tests_is_named(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    layout = r"""files:
+  - {pattern: '(?P<run>run\d+)_(?P<cc>[a-z]+)\.json', set: {rtt_ms: 20}}
+  - {pattern: '(?P<run>run\d+)_mpstat\.txt', kind: mpstat}
+  - {pattern: '(?P<name>run\d+)_ss\.txt', kind: ss}
+"""
+    files = {}
+    for number, cc in enumerate(ALGORITHMS, 1):
+        files[f"run{number}_{cc}.json"] = result(number, cc)
+        files[f"run{number}_mpstat.txt"] = MPSTAT
+        files[f"run{number}_ss.txt"] = socket_samples(4000 + number, cc, START_S + 60 * number)
+    folder = write_archive(tmp_path / "raw", files | {"layout.yaml": layout})
+    assert adopt(folder, check=True) == 1
+    said = capsys.readouterr().out
+    told = said[said.index("Without a result of a test (2 runs):") :].splitlines()[1:4]
+    assert told == [
+        "  name=run1: ss; is it of run1_bbr.json?",
+        "  name=run2: ss; is it of run2_cubic.json?",
+        "Call the group `name` in layout.yaml:4 `run`, as that of tests is: 2 runs get one so.",
+    ]
+    # What it says is what helps.
+    (folder / "layout.yaml").write_text(layout.replace("<name>", "<run>"))
+    assert adopt(folder, check=True) == 0
+    assert list_columns(capsys.readouterr().out, "files") == [("iperf3, mpstat, ss",)] * 2
+
+
 def test_a_result_whose_name_lacks_a_unit_is_that_of_the_files_beside_it(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -231,7 +259,8 @@ def test_groups_that_would_make_runs_contradict_themselves_are_not_advised(
   - pattern: 'sockets/(?P<buf>buf[0-9.]+)_trial(?P<iteration>[0-9]+)\.txt'
     set: {job: all}
 """
-    assert adopt(write_buffers(tmp_path, layout), check=True) == 0
+    # Samples without a test are of no use.
+    assert adopt(write_buffers(tmp_path, layout), check=True) == 1
     said = capsys.readouterr().out
     assert "4 runs of ss without a test and those with one differ only in bdp and buf" in said
     assert "runs_by" not in said

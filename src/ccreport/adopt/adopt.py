@@ -16,13 +16,13 @@ import yaml
 
 from ccreport.adopt.contents import Content, read_content
 from ccreport.adopt.joined import JOINED_KIND, find_joined, join_sessions
-from ccreport.adopt.layout_faults import has_unfitting, has_unusable
+from ccreport.adopt.layout_faults import has_unfitting, has_unusable, list_untested
 from ccreport.adopt.named_runs import name_runs
 from ccreport.adopt.patterns import ProposedPattern
 from ccreport.adopt.proposal import DECLARED, Proposal, propose_layout, settle_unnamed
 from ccreport.adopt.repairs import leave_out_cutting, repair, settle_runs
 from ccreport.adopt.rivals import Ignored, find_later, find_others
-from ccreport.adopt.rows import list_manifests
+from ccreport.adopt.rows import list_manifests, list_rows
 from ccreport.adopt.run_table import describe_runs
 from ccreport.adopt.tables import ENDING, describe_unmatched, find_table
 from ccreport.archive.harness_layout import SESSION, join_path, split_name, walk_files
@@ -57,7 +57,8 @@ def adopt(folder: Path, /, *, check: bool, layout: Path = Path(NAME)) -> int:
     `folder` has the files, at any depth. With `check` nothing is written: the table of runs that the layout gives is
     printed, with what is missing and how to record it. `layout` is the path of the layout from the folder. Returns 1
     where a file is rejected, or nothing of it can be read, as it is empty or breaks off, and where a row of the
-    layout's table fits no file, or a pattern fits none while files have none, or no file is a run.
+    layout's table fits no file, or a pattern fits none while files have none, or no file is a run, or a run has no
+    result of a test while others have one.
     """
     if not folder.exists():
         raise InputError(f"{folder} does not exist{guess_path(folder)}")
@@ -153,8 +154,9 @@ def _show_runs(folder: Path, layout: Layout | None) -> int:
     manifests = list_manifests(folder, layout)
     read = cache(read_content)
     print("\n".join(describe_runs(folder, manifests, layout, read)))
-    has_runs = any(manifest.runs for manifest in manifests)
-    return int(not has_runs or has_unusable(folder, manifests, read) or has_unfitting(layout, manifests))
+    rows = [row for manifest in manifests for row in list_rows(manifest, folder, read)]
+    is_wrong = has_unusable(folder, manifests, read) or has_unfitting(layout, manifests)
+    return int(not rows or is_wrong or bool(list_untested(rows)))
 
 
 def _hint_at_tables(folder: Path, layout: Layout | None) -> list[str]:

@@ -3,7 +3,7 @@
 import difflib
 import itertools
 import re
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path, PurePosixPath
@@ -166,23 +166,65 @@ def describe_parted(layout: Layout, manifests: Iterable[Manifest], parted: Itera
         yield f"  runs_by: [{', '.join(mended.runs_by)}]"
 
 
-def describe_untested(rows: Iterable[Row], parted: Iterable[Parted]) -> Iterator[str]:
-    """Yield which runs have no result of a test, and the test that each is nearly called as."""
+def list_untested(rows: Iterable[Row]) -> list[Row]:
+    """Return the runs that have no result of a test, where others have one."""
+    rows = list(rows)
+    untested = [row for row in rows if not row.kinds.keys() & TEST_KINDS]
+    return untested if len(untested) < len(rows) else []
+
+
+def describe_untested(
+    layout: Layout | None, manifests: Iterable[Manifest], rows: Iterable[Row], parted: Iterable[Parted]
+) -> Iterator[str]:
+    """Yield which runs have no result of a test, the test that each is nearly called as, and which group differs."""
     joined = {pair.row.run.run_id for pair in parted}
     rows = [row for row in rows if row.run.run_id not in joined]
     tests = [row for row in rows if row.kinds.keys() & TEST_KINDS]
-    untested = [row for row in rows if not row.kinds.keys() & TEST_KINDS]
-    if tests and untested:
+    if untested := list_untested(rows):
+        misnamed = _find_misnamed(layout, manifests, tests, untested) if layout is not None else {}
         yield f"Without a result of a test ({count_things(len(untested), 'run')}):"
         for row in untested[:SHOWN]:
             kinds = " and ".join(sorted(FILES.get(kind, kind) for kind in row.kinds))
-            near, owner = next(_find_near(row, tests), None), _find_owner(row, tests)
+            _, _, meant = misnamed.get(row.run.run_id, ("", "", None))
+            near, owner = meant or next(_find_near(row, tests), None), _find_owner(row, tests)
             hint = f"; is it of {near}?" if near else f"; its connections are those of {owner}" if owner else ""
             yield f"  {row.run.suffix}: {kinds}{hint}"
         if len(untested) > SHOWN:
             yield f"  and {len(untested) - SHOWN} more"
-        if all(_find_owner(row, tests) and not any(_find_near(row, tests)) for row in untested):
+        for (group, right), count in Counter((group, right) for group, right, _ in misnamed.values()).items():
+            written = (own for own in layout.patterns if f"(?P<{group}>" in own.expression) if layout else ()
+            where = next((f" in {layout.locate(own)}" for own in written if layout), "")
+            so = f"{count_things(count, 'run')} get one so"
+            yield f"Call the group `{group}`{where} `{right}`, as that of tests is: {so}."
+        unsaid = (_find_owner(row, tests) and not any(_find_near(row, tests)) for row in untested)
+        if not misnamed and all(unsaid):
             yield "Without their pattern, samples beside their test are joined to it by these connections: delete it."
+
+
+def _find_misnamed(
+    layout: Layout, manifests: Iterable[Manifest], tests: Sequence[Row], untested: Iterable[Row]
+) -> dict[str, tuple[str, str, str]]:
+    """Return by run without a test its group that the one fitting test calls otherwise, that name, and the result."""
+    keys = {run_id: own for manifest in manifests for run_id, own in _read_keys(layout, manifest).items()}
+    misnamed = {}
+    for run_id in (row.run.run_id for row in untested):
+        own = keys.get(run_id, {})
+        fitting = []
+        for test in tests:
+            other = keys.get(test.run.run_id, {})
+            unknown, rest = own.keys() - other.keys(), other.keys() - own.keys()
+            if len(unknown) == 1 and all(other[group] == own[group] for group in own.keys() - unknown):
+                (group,) = unknown
+                result = next(iter(_list_results(test)))
+                fitting += [(group, right, result) for right in rest if other[right] == own[group]]
+        if len(fitting) == 1:
+            misnamed[run_id] = fitting[0]
+    return misnamed
+
+
+def _list_results(test: Row) -> list[str]:
+    """Return the results of a run with a test, or all of its files where they are of other tools."""
+    return [*map(display_name, test.ways)] or test.paths
 
 
 def _find_owner(row: Row, tests: Iterable[Row]) -> str | None:
@@ -196,7 +238,7 @@ def _find_near(row: Row, tests: Sequence[Row]) -> Iterator[str]:
     lacking = [test for test in tests if not test.kinds.keys() & row.kinds.keys()]
     yield from _find_close(row.run.suffix, {test.run.suffix: test.run.suffix for test in lacking})
     # Without its unit, a number is in another group, or in none.
-    results = {path.rpartition(".")[0]: path for test in lacking for path in test.paths}
+    results = {path.rpartition(".")[0]: path for test in lacking for path in _list_results(test)}
     for path in row.paths:
         yield from _find_close(path.rpartition(".")[0], results)
     yield from _find_close(row.run.suffix, {test.run.suffix: test.run.suffix for test in tests})

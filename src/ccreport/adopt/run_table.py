@@ -58,7 +58,7 @@ def describe_runs(
         *(_describe_patterns(layout, manifests) if layout is not None else []),
         *(describe_unlisted(layout, rows) if layout is not None else []),
         *(describe_parted(layout, manifests, parted) if layout is not None else []),
-        *describe_untested(rows, parted),
+        *describe_untested(layout, manifests, rows, parted),
         *_doubt_delays(rows, layout),
         *filter(None, [describe_doubtful((row.run.rtt_nominal_ms, row.min_rtt_ms) for row in meant)]),
         *(doubt_rates(meant, layout) if layout is not None else []),
