@@ -247,7 +247,7 @@ def test_columns_of_a_table_may_be_in_other_units_or_be_ignored(tmp_path: Path) 
     with pytest.raises(DeclarationError, match=r":3: scale\.loss_pct: t\.csv has no column `loss_pct`"):
         load_layout(tmp_path / "layout.yaml")
     write_archive(tmp_path, {"layout.yaml": "table: t.csv\n\nignore_columns: [note, nite]\n"})
-    message = "layout.yaml:3: ignore_columns.1: t.csv has no column `nite`"
+    message = "layout.yaml:3: ignore_columns.1: t.csv has no column `nite`; did you mean `note`?"
     with pytest.raises(DeclarationError, match=re.escape(message)):
         load_layout(tmp_path / "layout.yaml")
 
@@ -255,7 +255,10 @@ def test_columns_of_a_table_may_be_in_other_units_or_be_ignored(tmp_path: Path) 
 @pytest.mark.parametrize(
     ("table", "message"),
     [
-        ("path,cc\n", "t.csv:1: neither `file` nor `run` is a column"),
+        ("path,cc\n", "t.csv:1: neither `file` nor `run` is a column; one of them says what a row is about"),
+        ("Run,CC\n", "t.csv:1: neither `file` nor `run` is a column; did you mean `run` for `Run`?"),
+        ("host,Files\n", "t.csv:1: neither `file` nor `run` is a column; did you mean `file` for `Files`?"),
+        ("run,Host,CC\n", "t.csv:1: `Host` and `CC` are not groups; did you mean `host` and `cc`?"),
         ("file,loss\n", "t.csv:1: `loss` is not a group; did you mean `loss_pct`"),
         ("file,cc\na,b,c\n", "t.csv:2: not as many fields"),
         ("run,rtt_ms\na,20\nb,fast\n", "t.csv:3: rtt_ms is 'fast', which is not a number"),

@@ -1,5 +1,6 @@
 """Rows of a layout's table: a CSV with a row for each file, or for each run, whose other columns are groups."""
 
+import difflib
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any, Final
 
@@ -8,12 +9,15 @@ from ccreport.core.declared_files import DeclarationError
 
 FILE_COLUMN: Final = "file"
 RUN_COLUMN: Final = "run"
+CLOSE: Final = 0.8
 
 
 def check_header(header: list[str], name: str) -> None:
     """Raise DeclarationError where the columns of the table of this name cannot be those of one."""
     if FILE_COLUMN not in header and RUN_COLUMN not in header:
-        raise DeclarationError(f"{name}:1: neither `file` nor `run` is a column; one of them says what a row is about")
+        meant = next(((near[0], column) for column in header if (near := _find_near(column))), None)
+        hint = f"did you mean `{meant[0]}` for `{meant[1]}`?" if meant else "one of them says what a row is about"
+        raise DeclarationError(f"{name}:1: neither `file` nor `run` is a column; {hint}")
     if twice := find_repeated([find_group(column)[0] for column in header]):
         ways = sorted({column for column in header if find_group(column)[0] == twice})
         several = f", as {' and '.join(f'`{way}`' for way in ways)}; `ignore_columns` leaves one out"
@@ -25,6 +29,10 @@ def check_header(header: list[str], name: str) -> None:
             raise DeclarationError(
                 f"{name}:1: `{column}` is true of a file, and a row is about a run; add a column `file`"
             )
+
+
+def _find_near(column: str) -> list[str]:
+    return difflib.get_close_matches(column.strip().lower(), (FILE_COLUMN, RUN_COLUMN), 1, CLOSE)
 
 
 def read_row(

@@ -19,7 +19,7 @@ from ccreport.archive.layout_table import FILE_COLUMN, RUN_COLUMN, check_header,
 from ccreport.core.declarations import SCHEMAS, load_yaml
 from ccreport.core.declared_files import DeclarationError, find_line_of_text, parse_declared, read_text
 from ccreport.core.identifiers import short_hash
-from ccreport.core.schema_problems import find_problem, format_place, guess_path
+from ccreport.core.schema_problems import find_problem, format_place, guess_near, guess_path
 
 # (P<cc> · (<cc>
 UNNAMED: Final = re.compile(r"(?<!\\)\(P?<(\w+)>")
@@ -249,10 +249,12 @@ def _read_rows(
                 raise DeclarationError(f"{name} is empty; its first line has to name its columns")
             for position, column in enumerate(ignored):
                 if column not in header:
-                    raise source.fail(("ignore_columns", position), f"{name} has no column `{column}`")
+                    raise source.fail(
+                        ("ignore_columns", position), f"{name} has no column `{column}`{guess_near(column, header)}"
+                    )
             for column in scale:
                 if column not in header:
-                    raise source.fail(("scale", column), f"{name} has no column `{column}`")
+                    raise source.fail(("scale", column), f"{name} has no column `{column}`{guess_near(column, header)}")
             kept = [column for column in header if column not in ignored]
             check_header(kept, name)
             numbered = [(reader.line_num, read_row(row, ignored, scale, f"{name}:{reader.line_num}")) for row in reader]
