@@ -89,6 +89,8 @@ SECTIONS = {
     ),
     "three": ("CPU load", "One table and 80 rows, 0.015 each."),
     "four": ("Who gets more when they share?", "BBR, at 0.01 % loss of one flow at 80 ms."),
+    "five": ("What limited the flows", "Over time: the congestion window, the window of the receiver, and time again."),
+    "six": ("Congestion window and RTT", "Over the test."),
 }
 
 
@@ -110,6 +112,9 @@ def test_most_of_the_words_are_in_the_heading_of_what_is_found_first(tmp_path: P
     expect(found.filter(has_text="CPU load")).to_have_count(0)
     # A number is one word, and no part of another.
     expect(found.filter(has_text="Who gets").locator("mark", has_text="0.01")).to_have_text("0.01")
+    # Half of the words in a heading tell more than all of them in a text.
+    page.fill("#search-words", "congestion window over time")
+    assert found.locator("a").all_inner_texts()[:2] == [SECTIONS["six"][0], SECTIONS["five"][0]]
     # What a reader may call it is found by what pages do.
     page.fill("#search-words", "starved")
     expect(found.locator("a").first).to_have_text(SECTIONS["four"][0])

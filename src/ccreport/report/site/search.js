@@ -56,15 +56,15 @@
     };
   };
 
-  // Of a section how many of the words its heading has, where these are most of them; of the methods, which define what
-  // their headings name, a little more.
+  // Of a section how many of the words its heading has, where these are at least half of them, and two unless there is
+  // but one; of the methods, which define what their headings name, a little more.
   const countHeaded = tokens => {
     const wanted = stem(tokens.join(" "));
     return row => {
       const [page, , , section] = searchDocuments[row];
       const found = stem(section);
       const count = wanted.filter(word => found.includes(word)).length;
-      return [row, 2 * count > wanted.length ? count + (page === "methods.html" ? 0.5 : 0) : 0];
+      return [row, count >= Math.min(2, wanted.length) && 2 * count >= wanted.length ? count + (page === "methods.html" ? 0.5 : 0) : 0];
     };
   };
 
