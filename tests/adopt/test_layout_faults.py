@@ -168,6 +168,18 @@ def test_a_group_of_another_name_than_that_of_the_tests_is_named(
     assert list_columns(capsys.readouterr().out, "files") == [("iperf3, mpstat, ss",)] * 2
 
 
+def test_a_kind_that_files_contradict_is_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    layout = r"""files:
+  - {pattern: '(?P<run>run\d+)\.json'}
+  - {pattern: '(?P<run>run\d+)_cpu\.txt', kind: ss}
+"""
+    files = {f"run{number}.json": result(number) for number in (1, 2)}
+    files |= {f"run{number}_cpu.txt": MPSTAT for number in (1, 2)}
+    told = "layout.yaml:3: the `kind` is ss; run1_cpu.txt and 1 more file are mpstat by content, which counts.\n"
+    assert told in check(tmp_path / "raw", layout, files, capsys)
+    assert "by content" not in check(tmp_path / "mended", layout.replace("ss}", "mpstat}"), files, capsys)
+
+
 def test_a_result_whose_name_lacks_a_unit_is_that_of_the_files_beside_it(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

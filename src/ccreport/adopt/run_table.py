@@ -20,7 +20,7 @@ from ccreport.adopt.layout_faults import (
 )
 from ccreport.adopt.missing import describe_missing, describe_repetitions, doubt_jobs
 from ccreport.adopt.rows import Row, list_manifests, list_rows
-from ccreport.adopt.wrong_names import doubt_rates, find_wrong_counts, find_wrong_names
+from ccreport.adopt.wrong_names import doubt_rates, find_wrong_counts, find_wrong_kinds, find_wrong_names
 from ccreport.archive.doubtful_rtts import describe_doubtful
 from ccreport.archive.layout import Layout
 from ccreport.archive.manifest import Manifest, RawFile
@@ -54,6 +54,7 @@ def describe_runs(
         "",
         *_describe_wrong(manifests, rows, lambda file: read(folder / file.path)),
         *(count_alike(find_wrong_counts(rows, layout), "run") if layout is not None else []),
+        *(find_wrong_kinds(layout, manifests) if layout is not None else []),
         *_describe_ignored(manifests),
         *(_describe_patterns(layout, manifests) if layout is not None else []),
         *(describe_unlisted(layout, rows) if layout is not None else []),

@@ -1,16 +1,17 @@
-"""Algorithms, numbers of flows and rates that names or tables say, and results contradict."""
+"""Algorithms, numbers of flows, rates and kinds of files that layouts, names or tables say, and files contradict."""
 
 import difflib
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from typing import Final
 
-from ccreport.adopt.rows import Row
+from ccreport.adopt.rows import FILES, Row
 from ccreport.archive.layout import Layout
 from ccreport.archive.layout_groups import OTHER_UNITS, find_group, format_value
+from ccreport.archive.manifest import Manifest
 from ccreport.core.algorithms import FIRST_BBR, KNOWN, name_algorithm
 from ccreport.core.schema_problems import guess_near
-from ccreport.core.text import count_things
+from ccreport.core.text import count_things, display_name
 
 # Of a misspelt name; somebody's own word for an algorithm is less like it.
 CLOSE: Final = 0.8
@@ -75,6 +76,24 @@ def find_wrong_counts(rows: Sequence[Row], layout: Layout) -> Iterator[tuple[str
                 counted = count_things(int(said), "flow")
                 yield row.run.suffix, f"{counted} {BY_NAMES}, {total} by its results, which count."
                 break
+
+
+def find_wrong_kinds(layout: Layout, manifests: Iterable[Manifest]) -> Iterator[str]:
+    """Yield of which kind files are that a layout says to be of another."""
+    files = [file for manifest in manifests for file in manifest.files if file.action == "ingest"]
+    told = layout.read_paths([file.path for file in files])
+    wrong: dict[tuple[str, str, str], list[str]] = defaultdict(list)
+    for file in files:
+        declared = told[file.path].kind if file.path in told else None
+        if declared is not None and declared != file.kind:
+            fitting = (own for own in layout.patterns if own.kind == declared and any(layout.fit(own, [file.path])))
+            place = next(map(layout.locate, fitting), layout.name)
+            wrong[place, declared, file.kind].append(display_name(file.path))
+    for (place, *kinds), paths in wrong.items():
+        declared, kind = (FILES.get(kind, kind) for kind in kinds)
+        others = f" and {count_things(len(paths) - 1, 'more file')}" if len(paths) > 1 else ""
+        are = "are" if others else "is"
+        yield f"{place}: the `kind` is {declared}; {paths[0]}{others} {are} {kind} by content, which counts."
 
 
 def doubt_rates(rows: Iterable[Row], layout: Layout) -> Iterator[str]:
