@@ -138,7 +138,7 @@ def test_runs_beside_other_competitors_are_panels_of_their_own(tmp_path: Path) -
     # CUBIC's mean without loss is of its runs beside BBRv2 alone: what ran beside BBR has nothing to compare.
     means = pl.read_csv(output / "figure.csv").filter(cc="cubic").select("loss_pct", "runs_count", "rate_mean_bps")
     assert means.rows() == [(loss, 5, 10e6) for loss in losses]
-    assert "2 panels of a single packet loss left out." in read(output, "caption.txt")
+    assert "2 panels left out, in which no two means differ only in packet loss." in read(output, "caption.txt")
     more = [make_run(200 + n, {"cubic": 60.0, "bbr": 3.0}, loss_pct=losses[1], cc_list="bbr,cubic") for n in range(3)]
     (folder := tmp_path / "more").mkdir()
     output = plot(folder, gather(*beside_bbr2, *beside_bbr, *more), kind="rate_by_loss")
@@ -159,7 +159,7 @@ def test_a_single_run_has_no_interval(tmp_path: Path) -> None:
 def test_a_panel_of_a_single_value_is_left_out_where_others_compare(tmp_path: Path) -> None:
     single = make_run(50, {"bbr": 3.0}, rtt_ms=10.0, loss_pct=1.0)
     output = plot(tmp_path, gather(sweep("rtt_ms", (10.0, 40.0), loss_pct=0.0), single), kind="rate_by_rtt")
-    assert "1 panel of a single RTT left out." in read(output, "caption.txt")
+    assert "1 panel left out, in which no two means differ only in RTT." in read(output, "caption.txt")
     assert "1 % loss" not in texts_of(output)
     assert pl.read_csv(output / "figure.csv")["runs_count"].sum() == 8
 
@@ -408,23 +408,84 @@ def test_runs_of_different_values_of_a_parameter_are_kept_apart_or_said_to_be_po
     assert "bdp 2" in said
     many, said = write("many", [str(number) for number in range(1, 15)])
     assert many.height == 2
-    assert "Each mean pools the values of bdp" in said
+    assert "; each mean pools the values of bdp. " in said.partition("\n")[0]
 
 
-def test_runs_of_several_line_and_pacing_rates_in_a_panel_are_told(tmp_path: Path) -> None:
-    def write(folder: str, **second: Any) -> str:
-        runs = [
-            make_run(place, {"cubic": 1.0 + place}, **{"rtt_ms": 10.0 * place, "nic_bps": 1e10} | facts)
-            for place, facts in ((1, {}), (2, second))
-        ]
-        (tmp_path / folder).mkdir()
-        return read(plot(tmp_path / folder, gather(*runs), kind="rate_by_rtt"), "caption.txt")
+def make_rates(pairs: list[tuple[float, dict[str, Any]]], count: int = 1) -> Rows:
+    """Return as many runs of CUBIC for each RTT with other facts."""
+    runs = [(rtt, facts, repeat) for rtt, facts in pairs for repeat in range(count)]
+    return gather(
+        *(
+            make_run(number, {"cubic": 1.0 + number}, **{"rtt_ms": rtt, "nic_bps": 1e10} | facts)
+            for number, (rtt, facts, _) in enumerate(runs)
+        )
+    )
 
-    assert "drawn together" not in write("one")
-    assert "Runs of several line rates are drawn together: 10 Gbit/s and 40 Gbit/s." in write("two", nic_bps=4e10)
-    said = write("paced", pacing_bps=2.4e9)
-    assert "Runs of several pacing rates are drawn together: 2.4 Gbit/s and none." in said
-    assert "line rates" not in said
+
+@pytest.mark.parametrize(
+    ("column", "values", "titles"),
+    [
+        ("pacing_bps", (3e8, 9.9e9, None), ["paced to 300 Mbit/s", "paced to 9.9 Gbit/s", "not paced"]),
+        ("nic_bps", (1e10, 4e10), ["sender's line 10 Gbit/s", "sender's line 40 Gbit/s"]),
+    ],
+)
+def test_runs_of_other_pacing_and_line_rates_are_panels_of_their_own(
+    column: str, values: tuple[float | None, ...], titles: list[str], tmp_path: Path
+) -> None:
+    pairs: list[tuple[float, dict[str, Any]]] = [(rtt, {column: value}) for rtt in (10.0, 80.0) for value in values]
+    output = plot(tmp_path, make_rates(pairs), kind="rate_by_rtt")
+    assert [text for text in texts_of(output) if text in titles] == titles
+    data = pl.read_csv(output / "figure.csv")
+    assert data[column].unique().sort(nulls_last=True).to_list() == list(values)
+    assert "drawn together" not in read(output, "caption.txt")
+
+
+def test_line_rates_behind_a_known_bottleneck_share_a_panel(tmp_path: Path) -> None:
+    pairs = [(rtt, {"nic_bps": nic, "bottleneck_bps": 1e9}) for rtt in (10.0, 80.0) for nic in (1e10, 4e10)]
+    output = plot(tmp_path, make_rates(pairs), kind="rate_by_rtt")
+    assert pl.read_csv(output / "figure.csv")["runs_count"].to_list() == [2, 2]
+    # Beside runs of an unknown bottleneck the title of theirs has the bottleneck alone.
+    assert describe_panel(["bottleneck_bps", "nic_bps"], [1e9, None]) == "bottleneck 1 Gbit/s"
+    unknown = describe_panel(["bottleneck_bps", "nic_bps"], [None, 4e10])
+    assert unknown == "no known bottleneck, sender's line 40 Gbit/s"
+
+
+def test_more_pacing_rates_than_panels_are_pooled_and_the_shown_sentence_says_so(tmp_path: Path) -> None:
+    pairs: list[tuple[float, dict[str, Any]]] = [
+        (rtt, {"pacing_bps": 1e9 + 1e8 * step}) for rtt in (10.0, 80.0) for step in range(13)
+    ]
+    output = plot(tmp_path, make_rates(pairs), kind="rate_by_rtt")
+    first = read(output, "caption.txt").partition(". ")[0]
+    assert first.endswith("; runs of 13 pacing rates are drawn together, 1 Gbit/s to 2.2 Gbit/s")
+    assert first.rpartition("; ")[2] in read(output, "alt.txt")
+
+
+@pytest.mark.parametrize(
+    ("kind", "facts", "others"),
+    [
+        # As on two paths of which each was paced to its own rate.
+        (
+            "rate_by_rtt",
+            [{"rtt_ms": 10.0, "pacing_bps": 3e8}, {"rtt_ms": 80.0, "pacing_bps": 9.9e9}],
+            "pacing_bps",
+        ),
+        (
+            "rate_by_loss",
+            [{"loss_pct": 0.0, "flows_count": 1}, {"loss_pct": 1.0, "flows_count": 4}],
+            "flows_count",
+        ),
+        ("rate_by_loss", [{"loss_pct": 0.0, "rtt_ms": 5.0}, {"loss_pct": 1.0, "rtt_ms": 9.0}], "rtt_ms"),
+    ],
+)
+def test_means_that_never_differ_in_one_condition_only_are_not_compared(
+    kind: str, facts: list[dict[str, Any]], others: str, tmp_path: Path
+) -> None:
+    runs = [make_run(number, {"cubic": 10.0, "bbr": 20.0}, **own) for number, own in enumerate(facts)]
+    name = "RTT" if kind == "rate_by_rtt" else "packet loss"
+    assert read(plot(tmp_path, gather(*runs), kind=kind), "missing.txt") == (
+        f"No two means differ only in {name}: there is nothing to compare. "
+        f"Those of other values differ in {others} too.\n"
+    )
 
 
 def test_a_hostile_parameter_is_only_text(tmp_path: Path) -> None:

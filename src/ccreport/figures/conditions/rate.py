@@ -8,7 +8,7 @@ from typing import Any, Final
 import altair as alt
 import polars as pl
 
-from ccreport.core.text import display_name
+from ccreport.core.text import count_things, display_name
 from ccreport.figures.conditions.parameters import (
     BOUND_NAME,
     BOUNDS,
@@ -25,6 +25,7 @@ from ccreport.figures.kit.value_axis import fit_value_axis
 from ccreport.figures.select.condition_cells import (
     SETTINGS,
     list_values,
+    list_varying,
     list_varying_settings,
     read_algorithm_rates,
     refuse_parts,
@@ -32,6 +33,7 @@ from ccreport.figures.select.condition_cells import (
     summarise_cells,
 )
 from ccreport.figures.select.declaration import FigureDeclaration
+from ccreport.figures.select.queries import MissingFigure
 from ccreport.figures.select.recording_database import Database
 from ccreport.figures.wording.conditions import (
     ConditionFacts,
@@ -46,6 +48,8 @@ from ccreport.summarise.grids.settings import RATE_UNITS, choose_rate_unit, name
 
 PANELS_AT_MOST: Final = 12
 LINES_AT_MOST: Final = 8
+# More of them are counted and not named.
+RATES_AT_MOST: Final = 4
 # A value without its parameter says nothing.
 SWEPT: Final = ("parameter_name", "parameter_value")
 # Lines of one algorithm: dash and marker by place, and how far the colour goes to white (below 0) or black.
@@ -82,57 +86,73 @@ class Layout:
 def build_rate_figure(declaration: FigureDeclaration, database: Database) -> Figure:
     """Return the figure of the mean rate over the conditions that match, a panel for each other setting that varies.
 
-    Raise MissingFigure where fewer than two values can be compared, or where the condition takes in more panels or
+    Raise MissingFigure where no two means differ in that condition only, or where the condition takes in more panels or
     lines than can be read: what fits one archive need not fit another.
     """
     kind = KINDS[declaration.kind]
     matching, rate = read_algorithm_rates(declaration, database)
-    known = require_two(matching, kind.column, kind.name)
-    placed = kind.place(known)
-    runs = known.filter(pl.col(kind.column).is_in(list(placed[0])))
-    layout, pooled = _lay_out(kind, runs, placed)
-    compared = runs.filter(pl.col(kind.column).n_unique().over(layout.panel_keys or pl.lit(0)) > 1)
-    if 0 < compared.height < runs.height:
-        count = runs.join(compared, on=layout.panel_keys, how="anti", nulls_equal=True).n_unique(layout.panel_keys)
-        single = f"{count} panel{'' if count == 1 else 's'} of a single {kind.name} left out"
-        runs, placed = compared, kind.place(compared)
-        layout, pooled = _lay_out(kind, runs, placed)
-        pooled.append(single)
+    # What the sender's line can do matters where no bottleneck is known.
+    line_bps = pl.when(pl.col("bottleneck_bps").is_null()).then("nic_bps")
+    known = require_two(matching.with_columns(nic_bps=line_bps), kind.column, kind.name)
+    runs = known.filter(pl.col(kind.column).is_in(list(kind.place(known)[0])))
+    runs, layout, pooled, left_out = _compare_within_panels(kind, runs)
     cells = _tag(summarise_cells(database, runs, layout.keys), layout)
     shown = _tag(runs, layout) if kind.has_runs else pl.DataFrame()
     is_swept = kind.column == "parameter_value"
     bounds = [list_bounds(shown.filter(panel=place)) for place in range(len(layout.panels))] if is_swept else []
     unit = choose_rate_unit(max(_top(cells, "mean"), _top(cells, "high")))
     bounded = [BOUNDS] if any(bounds) else []
-    notes = [*([DOTS] if kind.has_runs else []), *bounded, *pooled, *_describe_rates(runs, layout), *kind.notes]
+    notes = [*([DOTS] if kind.has_runs else []), *bounded, *left_out, *kind.notes]
     titles = {position.title for position in layout.positions}
     against = titles.pop() if kind.is_by_panel and len(titles) == 1 else kind.name
     finding = compare_defaults(runs, cells, rate) if is_swept else ""
     if finding and (near := compare_with_bounds(shown, cells)):
         finding = f"{finding}. {near}"
-    facts = ConditionFacts(runs, cells, layout.keys, rate, unit, against, layout.titles, notes, finding)
+    facts = ConditionFacts(runs, cells, layout.keys, rate, unit, against, layout.titles, notes, finding, pooled)
     chart = _draw(declaration, facts, layout, shown, bounds)
     statistics = [pl.col(name).alias(f"rate_{name}_bps") for name in ("mean", "low", "high")]
     data = cells.select(*layout.keys, "conditions_count", "runs_count", *statistics)
     return Figure(chart, data, write_condition_caption(facts), write_condition_alternative(facts))
 
 
-def _lay_out(kind: Kind, runs: pl.DataFrame, placed: tuple[dict[Any, float], Position]) -> tuple[Layout, list[str]]:
-    """Lay out the panels, all with the positions that are given, or each with those of its own values.
+def _compare_within_panels(kind: Kind, runs: pl.DataFrame) -> tuple[pl.DataFrame, Layout, list[str], list[str]]:
+    """Return the runs of panels in which a line has two values, these panels, what they pool, and what is left out.
+
+    Raise MissingFigure where there is no such panel.
+    """
+    count = 0
+    while True:
+        layout, pooled = _lay_out(kind, runs)
+        values = pl.col(kind.column).n_unique().over([*layout.panel_keys, kind.line])
+        most = pl.col("values_count").max().over(layout.panel_keys or pl.lit(0))
+        compared = runs.with_columns(values_count=values).filter(most > 1).drop("values_count")
+        if compared.is_empty():
+            others = list_varying(runs, [name for name in layout.keys if name not in (kind.column, "cc")]) or ["cc"]
+            told = f"Those of other values differ in {join_names(others)} too"
+            raise MissingFigure(f"No two means differ only in {kind.name}: there is nothing to compare. {told}.")
+        if compared.height == runs.height:
+            break
+        count += len(layout.panels) - compared.n_unique(layout.panel_keys)
+        runs = compared
+    left_out = f"{count_things(count, 'panel')} left out, in which no two means differ only in {kind.name}"
+    return runs, layout, pooled, [left_out] if count else []
+
+
+def _lay_out(kind: Kind, runs: pl.DataFrame) -> tuple[Layout, list[str]]:
+    """Lay out the panels, all with the same positions or, where the kind says so, each with those of its own values.
 
     Return with them what to say of runs that differ otherwise and are pooled.
     """
+    placed = kind.place(runs)
     leading = [] if kind.line == "cc" else ["cc"]
     settings = [key for key in SETTINGS if key not in (kind.column, kind.line)]
     panel_keys = leading + list_varying_settings(runs, settings)
     swept = [key for key in SWEPT if key not in (*panel_keys, kind.column, kind.line)]
-    pooled: list[str] = []
-    if kind.column != "parameter_value" and runs["parameter_value"].n_unique() > 1:
-        if runs.n_unique([*panel_keys, *swept]) <= PANELS_AT_MOST:
-            panel_keys += swept
-        else:
-            swept_names = [display_name(name) for name in list_values(runs, "parameter_name") if name is not None]
-            pooled = [f"Each mean pools the values of {', '.join(swept_names)}"]
+    for keys in (swept if kind.column != "parameter_value" else [], ["pacing_bps"], ["nic_bps"]):
+        varying = keys and runs.n_unique(keys) > 1
+        if varying and runs.n_unique([*panel_keys, *keys]) <= PANELS_AT_MOST:
+            panel_keys += keys
+    pooled = [*_describe_parameters(runs, panel_keys, kind), *_describe_rates(runs, panel_keys)]
     lines = list_values(runs, kind.line)
     if len(lines) > LINES_AT_MOST:
         raise refuse_parts(f"{len(lines)} lines in a panel", runs, [kind.line])
@@ -149,16 +169,26 @@ def _lay_out(kind: Kind, runs: pl.DataFrame, placed: tuple[dict[Any, float], Pos
     return Layout(kind, panel_keys, panels, names, places, positions), pooled
 
 
-def _describe_rates(runs: pl.DataFrame, layout: Layout) -> list[str]:
+def _describe_parameters(runs: pl.DataFrame, panel_keys: Sequence[str], kind: Kind) -> list[str]:
+    """Return of which swept parameters the values are pooled."""
+    if "parameter_value" in (*panel_keys, kind.column) or runs["parameter_value"].n_unique() == 1:
+        return []
+    names = [display_name(name) for name in list_values(runs, "parameter_name") if name is not None]
+    return [f"each mean pools the values of {join_names(names)}"]
+
+
+def _describe_rates(runs: pl.DataFrame, panel_keys: Sequence[str]) -> list[str]:
     """Return which line rates and pacing rates the runs of a panel have, where some panel has several."""
     line = pl.coalesce("bottleneck_bps", "nic_bps")
     told = []
     for rate, name in ((line, "line rates"), (pl.col("pacing_bps"), "pacing rates")):
-        panels = runs.group_by(layout.panel_keys or pl.lit(0)).agg(rate=rate.unique())
+        panels = runs.group_by(panel_keys or pl.lit(0)).agg(rate=rate.unique())
         mixed = panels.filter(pl.col("rate").list.len() > 1)["rate"].explode().unique().sort(nulls_last=True)
-        if mixed.len():
-            shown = ["none" if value is None else name_rate(value) for value in mixed]
-            told.append(f"Runs of several {name} are drawn together: {join_names(shown)}")
+        shown = ["none" if value is None else name_rate(value) for value in mixed]
+        if len(shown) > RATES_AT_MOST:
+            told.append(f"runs of {len(shown)} {name} are drawn together, {shown[0]} to {shown[-1]}")
+        elif shown:
+            told.append(f"runs of several {name} are drawn together: {join_names(shown)}")
     return told
 
 

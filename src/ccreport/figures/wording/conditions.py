@@ -42,6 +42,9 @@ def describe_panel(columns: Sequence[str], values: Sequence[Any]) -> str:
     facts = dict(zip(columns, values, strict=True))
     if None not in (facts.get("parameter_name"), facts.get("parameter_value")):
         facts["parameter_name"] = f"{facts['parameter_name']} {facts.pop('parameter_value')}"
+    if facts.get("bottleneck_bps") is not None and facts.get("nic_bps") is None:
+        # The bottleneck is what limits.
+        facts.pop("nic_bps", None)
     texts = [
         theme.style_of(value).name if column == "cc" else describe_value(column, value)
         for column, value in facts.items()
@@ -75,7 +78,8 @@ class ConditionFacts:
     """What caption and alternative say.
 
     `cells` has the columns of `keys` and panel, series, x, label, mean, low, high, runs_count, conditions_count;
-    `notes` are sentences of the kind; a `finding` takes the place of where algorithms are farthest apart.
+    `notes` are sentences of the kind; a `finding` takes the place of where algorithms are farthest apart; `pooled` says
+    what differs between runs that are drawn together.
     """
 
     runs: pl.DataFrame
@@ -87,12 +91,13 @@ class ConditionFacts:
     panels: Sequence[str]
     notes: Sequence[str]
     finding: str = ""
+    pooled: Sequence[str] = ()
 
 
 def write_condition_caption(facts: ConditionFacts) -> str:
     """Return the caption: conditions and runs, where algorithms are farthest apart, then what marks and bars are."""
     sentences = [
-        f"{describe_conditions(facts.runs)}; {count_runs(facts.cells)}",
+        "; ".join([describe_conditions(facts.runs), count_runs(facts.cells), *facts.pooled]),
         *([facts.finding] if facts.finding else _describe_largest_gap(facts)),
         f"Mean {facts.rate} against {facts.against}, summed over the flows of an algorithm",
         *describe_intervals(facts.cells),
@@ -132,7 +137,8 @@ def write_condition_alternative(facts: ConditionFacts) -> str:
     """Return the text alternative: the ends of each line by panel, and where two algorithms are farthest apart."""
     count = len(facts.panels)
     shape = "Chart" if count == 1 else f"{count} charts"
-    first = f"{shape} of mean {facts.rate} against {facts.against}: {describe_conditions(facts.runs)}"
+    conditions = "; ".join([describe_conditions(facts.runs), *facts.pooled])
+    first = f"{shape} of mean {facts.rate} against {facts.against}: {conditions}"
     panels = [
         _describe_lines(facts, panel, lines) for (panel,), lines in facts.cells.group_by("panel", maintain_order=True)
     ]
