@@ -243,6 +243,8 @@ def test_a_run_is_drawn_alone_of_a_figure_of_panels(database: Path, tmp_path: Pa
             "from_s=3",
             "--change `from_s` is not a key; there are kind, needs, overlapped, panels, panels_by, question, rate,",
         ),
+        ("title=", "--change title= has no value; without it, the figure keeps that of the evaluation"),
+        ("until_s= ", "--change until_s= has no value; "),
         ("until_s=soon", "--change until_s: `soon` is not a number"),
         ("panels=[", "--change panels:1: not YAML: "),
         ("table=means", "figure 'f': the kind 'throughput_over_time' has no `table`, only table_dots"),
@@ -265,6 +267,19 @@ def test_another_kind_is_drawn_without_what_it_does_not_take(
     plot_figure("f", evaluation, tmp_path / "drawn", database, ["kind=share_over_time"])
     assert "share_over_time does not take panels, left out; the figure has only its own" in capsys.readouterr().err
     assert (tmp_path / "drawn/figure.svg").exists()
+
+
+@pytest.mark.parametrize(
+    ("facts", "is_told"), [({}, False), ({"overlapped": True}, False), ({"overlapped": False}, True)]
+)
+def test_only_what_a_figure_declares_is_said_to_be_left_out(
+    facts: dict[str, Any], is_told: bool, database: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    evaluation = declare(tmp_path, kind="throughput_over_time", **facts)
+    # What is left out is said first; this small database lacks a column of the paths.
+    with pytest.raises(FigureError, match="is_suspect"):
+        plot_figure("f", evaluation, tmp_path / "drawn", database, ["kind=topology"])
+    assert ("topology does not take overlapped, left out" in capsys.readouterr().err) == is_told
 
 
 @pytest.mark.parametrize(

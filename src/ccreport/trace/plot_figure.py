@@ -124,7 +124,9 @@ def plot_figure(
 
 def _say_what_is_left_out(declared: Mapping[str, Any], changes: Mapping[str, Any]) -> None:
     """Say on stderr which keys of a declared figure its other kind does not take."""
-    left_out = [key for key in list_untaken(declared, changes["kind"]) if key not in changes and declared[key]]
+    # What the file does not say is there with its default, which of `overlapped` is true.
+    given = [key for key, value in declared.items() if (value is False if key == "overlapped" else value)]
+    left_out = [key for key in list_untaken(declared, changes["kind"]) if key in given and key not in changes]
     if left_out:
         kept = "; the figure has only its own `where`" if "panels" in left_out else ""
         told = f"{changes['kind']} does not take {join_names(left_out)}, left out{kept}"
@@ -210,6 +212,8 @@ def read_changes(given: Sequence[str], kind: str | None = None) -> dict[str, Any
             raise InputError(f"--change takes key=value, such as until_s=30, and `{text}` is not that")
         # A title may have a colon.
         is_text = schema["properties"].get(key, {}).get("type") == "string"
+        if not value.strip():
+            raise InputError(f"--change {key}= has no value; without it, the figure keeps that of the evaluation")
         changes[key] = value if is_text else parse_declared(value, f"--change {key}")
     kind = changes.get("kind", kind)
     taken = {
