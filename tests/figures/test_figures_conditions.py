@@ -13,8 +13,8 @@ from condition_runs import Rows, build_database, gather, make_run, write_evaluat
 from ccreport.figures.conditions.rate import find_lightest, shade_colour
 from ccreport.figures.conditions.topology_drawing import Box, Lane, draw_topology
 from ccreport.figures.kinds import BUILDERS
-from ccreport.figures.kit.axes import shorten
-from ccreport.figures.kit.small_multiples import join_points
+from ccreport.figures.kit.axes import Position, shorten
+from ccreport.figures.kit.small_multiples import choose_offset, join_points
 from ccreport.figures.kit.text import wrap_text
 from ccreport.figures.kit.value_axis import fit_value_axis
 from ccreport.figures.select.condition_cells import refuse_parts
@@ -277,6 +277,38 @@ def test_queues_have_panels_of_their_own_and_equal_means_are_no_pair(tmp_path: P
     assert set(pl.read_csv(output / "figure.csv")["queue_discipline"]) == {"fifo", "fq_codel"}
     assert "Fq_codel, from RTT 10 ms to RTT 40 ms: CUBIC" in read(output, "alt.txt")
     assert "The algorithms’ means are less than 5 % apart everywhere." in read(output, "caption.txt")
+
+
+@pytest.mark.parametrize(
+    ("factor", "said"),
+    [
+        (1.02, "less than 5 % apart wherever they can be compared."),
+        (3.0, "Farthest apart, where they can be compared, at"),
+    ],
+)
+def test_a_comparison_says_that_not_all_means_can_be_compared(factor: float, said: str, tmp_path: Path) -> None:
+    points = (("cubic", 10.0, 10.0), ("bbr", 10.0, 10.0 * factor), ("bbr", 40.0, 10.0), ("cubic", 80.0, 1.0))
+    runs = [make_run(number, {cc: rate}, rtt_ms=rtt) for number, (cc, rtt, rate) in enumerate(points)]
+    assert said in read(plot(tmp_path, gather(*runs), kind="rate_by_rtt"), "caption.txt")
+
+
+def test_symbols_of_equal_means_are_beside_each_other_as_far_as_places_allow(tmp_path: Path) -> None:
+    runs = [
+        make_run(n, {"cubic": 10.0, "bbr": 10.0, "bbr2": 10.0}, flows_count=flows) for n, flows in enumerate((3, 6))
+    ]
+    drawn = json.loads(read(plot(tmp_path, gather(*runs), kind="rate_by_flows"), "figure.vl.json"))
+    panel = drawn["vconcat"][1]["hconcat"][0]
+    symbols = [layer["data"] for layer in panel["layer"] if layer["mark"].get("fill") == "white"]
+    rows = [drawn["datasets"][data["name"]] if "name" in data else data["values"] for data in symbols]
+    # The axis of two places is two long.
+    places = sorted(row["x"] / 2 * panel["width"] for own in rows for row in own)
+    assert len(places) == 6
+    assert min(after - before for before, after in itertools.pairwise(places)) > 8.9
+    # Three places on 100 px, 40 px apart: a symbol is 9 px wide, and of four each has 8 px, twice that between places.
+    position = Position("x", 0.0, 100.0, [])
+    assert choose_offset([10.0, 50.0, 90.0, 50.5], position, 100, 3) == 9.0
+    assert choose_offset([10.0, 50.0, 90.0], position, 100, 4) == 8.0
+    assert choose_offset([10.0], position, 100, 5) == 9.0
 
 
 def test_fairness_by_buffer_has_the_index_and_the_rates_of_each_size(tmp_path: Path) -> None:

@@ -55,7 +55,7 @@ SWEPT: Final = ("parameter_name", "parameter_value")
 # Lines of one algorithm: dash and marker by place, and how far the colour goes to white (below 0) or black.
 DASHES: Final = ((1, 0), (7, 2), (4, 2), (2, 2))
 MARKERS: Final = ("circle", "square", "triangle-up", "diamond")
-DOTS: Final = "Faint dots: single runs; means and runs are offset horizontally so that none hides another"
+DOTS: Final = "Faint dots: single runs; algorithms are side by side, a symbol’s width apart where there is room"
 LIGHTEST, DARKEST = -0.5, 0.5
 # The least contrast to white of a line (WCAG 2.2, 1.4.11).
 CONTRAST: Final = 3.0

@@ -13,8 +13,6 @@ from ccreport.figures.kit.ticks import choose_ticks
 from ccreport.figures.select.condition_cells import list_values
 from ccreport.summarise.grids.grid import format_size
 
-# RTTs are to scale, so that means may hardly leave their place.
-RTT_DODGE_PX: Final = 2.0
 MARGIN: Final = 0.08
 MULTIPLES: Final = "BDP: bandwidth-delay product of the path, its bottleneck times its RTT"
 EVENLY: Final = "Category axis, not to scale"
@@ -38,7 +36,7 @@ def _place_rtts(runs: pl.DataFrame) -> tuple[dict[Any, float], Position]:
     rtts = list_values(runs, "rtt_ms")
     ticks = choose_ticks(rtts[-1])
     labels = [(at, f"{at:g}") for at in ticks]
-    return {rtt: rtt for rtt in rtts}, Position("RTT (ms)", 0.0, ticks[-1] * 1.04, labels, RTT_DODGE_PX)
+    return {rtt: rtt for rtt in rtts}, Position("RTT (ms)", 0.0, ticks[-1] * 1.04, labels)
 
 
 def _place_in_order(values: Sequence[Any], labels: Sequence[str], title: str) -> tuple[dict[Any, float], Position]:

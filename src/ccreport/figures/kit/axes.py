@@ -18,16 +18,12 @@ LABEL_GAP_PX: Final = 5.0
 
 @dataclass(frozen=True)
 class Position:
-    """The horizontal axis: its title, the ends of its scale, and ticks as (position, label); labels may have lines.
-
-    Lines are set apart by `dodge_px`, so that their bars do not cover each other.
-    """
+    """The horizontal axis: its title, the ends of its scale, and ticks as (position, label); labels may have lines."""
 
     title: str
     low: float
     high: float
     ticks: Sequence[tuple[float, str]]
-    dodge_px: float = 4.0
 
 
 def draw_ticks(position: Position, width: int, height: int) -> list[alt.Chart]:

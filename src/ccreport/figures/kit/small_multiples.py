@@ -26,6 +26,9 @@ TITLE_LIMIT_PX: Final = 760
 TITLE_RISE_PX: Final = 14.0
 BOLD_CHARACTER_PX: Final = 7.0
 CAP_PX: Final = 3.0
+# Of a mean's symbol with its outline, the widest of which is the circle.
+SYMBOL_SIZE: Final = 40
+SYMBOL_PX: Final = 9.0
 RUN_OPACITY: Final = 0.4
 BOUND_DASH: Final = (2, 3)
 # Fewer means of a series are not joined. Places nearer to each other than this part of the axis are one.
@@ -162,10 +165,11 @@ def _draw_panel(drawn: Multiples, number: int, width: int, height: int, columns:
     in_panel = drawn.cells.filter(pl.col("panel") == number)
     present = [series for series in drawn.series if series.key in in_panel["series"].to_list()]
     per_px = (position.high - position.low) / width
+    offset_px = choose_offset(in_panel["x"].to_list(), position, width, len(present))
     traces: dict[str, list[Point]] = {}
     obstacles: list[Point] = []
     for place, series in enumerate(present):
-        shift = (place - (len(present) - 1) / 2) * position.dodge_px * per_px
+        shift = (place - (len(present) - 1) / 2) * offset_px * per_px
         cells = _prepare(in_panel, series, shift, drawn, ["mean", "low", "high"])
         if drawn.runs.height:
             own = drawn.runs.filter(pl.col("panel") == number)
@@ -184,6 +188,18 @@ def _draw_panel(drawn: Multiples, number: int, width: int, height: int, columns:
         rise_px = TITLE_RISE_PX + LINE_HEIGHT_PX * (len(lines) - 1)
         layers.append(write(lines, (0.0, -rise_px), align="left", weight="bold"))
     return alt.LayerChart(layer=layers, width=width, height=height)
+
+
+def choose_offset(places: Sequence[float], position: Position, width: int, series_count: int) -> float:
+    """Return by how many pixels series are set apart: the width of a symbol, or what two neighbouring places leave.
+
+    Between two places is twice as much, so that it shows which symbols belong together. Places that are hardly apart
+    count as one.
+    """
+    least = LEAST_GAP * (position.high - position.low)
+    gaps = [after - before for before, after in pairwise(sorted(set(places))) if after - before > least]
+    per_px = (position.high - position.low) / width
+    return min([SYMBOL_PX, *(gap / per_px / (series_count + 1) for gap in gaps)])
 
 
 def _locate(cells: pl.DataFrame, column: str, drawn: Multiples, number: int, size_px: tuple[int, int]) -> list[Point]:
@@ -255,9 +271,9 @@ def _draw_series(cells: pl.DataFrame, series: Series, number: int, least: float)
             for end in ("low", "high")
         ),
         *([_draw_arrows(beyond, colour)] if (beyond := known.filter(pl.col("low") <= least)).height and least else []),
-        base.mark_point(size=40, color=colour, shape=series.marker, fill="white", opacity=1, strokeWidth=1.5).encode(
-            x=x, y=alt.Y("mean:Q")
-        ),
+        base.mark_point(
+            size=SYMBOL_SIZE, color=colour, shape=series.marker, fill="white", opacity=1, strokeWidth=1.5
+        ).encode(x=x, y=alt.Y("mean:Q")),
     ]
 
 

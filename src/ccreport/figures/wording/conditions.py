@@ -169,6 +169,9 @@ def _describe_largest_gap(facts: ConditionFacts) -> list[str]:
         slow=pl.col("cc").sort_by("mean").first(),
     )
     apart = pairs.filter((pl.col("count") > 1) & (pl.col("low") > 0)).with_columns(times=pl.col("high") / pl.col("low"))
+    is_everywhere = (
+        apart["count"].eq(facts.cells["cc"].n_unique()).all() and apart.height == facts.cells.select(keys).n_unique()
+    )
     if apart.is_empty():
         return []
     most = apart.sort("times", descending=True, maintain_order=True).row(0, named=True)
@@ -176,5 +179,7 @@ def _describe_largest_gap(facts: ConditionFacts) -> list[str]:
     times = format_significant(most["times"], 3)
     where = describe_panel(keys, [most[key] for key in keys])
     if most["times"] < NEARLY_EQUAL:
-        return ["The algorithms’ means are less than 5 % apart everywhere"]
-    return [f"Farthest apart at {where}: {fast} had {times} times the {facts.rate} of {slow}"]
+        extent = "everywhere" if is_everywhere else "wherever they can be compared"
+        return [f"The algorithms’ means are less than 5 % apart {extent}"]
+    compared = "" if is_everywhere else ", where they can be compared,"
+    return [f"Farthest apart{compared} at {where}: {fast} had {times} times the {facts.rate} of {slow}"]
