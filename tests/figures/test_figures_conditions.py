@@ -49,6 +49,10 @@ def read(output: Path, name: str) -> str:
     return (output / name).read_text(encoding="utf-8")
 
 
+def read_means(output: Path) -> pl.DataFrame:
+    return pl.read_csv(output / "figure.csv").filter(drawn_as="mean")
+
+
 def texts_of(output: Path) -> list[str]:
     return re.findall(r">([^<>]+)</(?:text|tspan)>", read(output, "figure.svg"))
 
@@ -113,7 +117,7 @@ def test_cells_have_the_means_and_intervals_of_the_tables(tmp_path: Path) -> Non
     # CUBIC 10, 12 and 11 at the first RTT: mean 11, standard error 1/√3 or 5.2486 %, t of 2 degrees of freedom 4.30265.
     third = (make_run(5 + n, {"cubic": 11.0 / n, "bbr": 32.0 / n}, rtt_ms=rtt) for n, rtt in ((1, 10.0), (2, 40.0)))
     output = plot(tmp_path, gather(sweep("rtt_ms", (10.0, 40.0)), *third), kind="rate_by_rtt")
-    data = pl.read_csv(output / "figure.csv")
+    data = read_means(output)
     assert data.select("cc", "rtt_ms", "runs_count", "rate_mean_bps").rows() == [
         ("cubic", 10.0, 3, 11e6),
         ("cubic", 40.0, 3, 5.5e6),
@@ -149,10 +153,23 @@ def test_runs_beside_other_competitors_are_panels_of_their_own(tmp_path: Path) -
     assert "CUBIC, both CUBIC and BBRv2" in titles
 
 
+def test_the_data_has_each_run_that_is_drawn_as_a_dot(tmp_path: Path) -> None:
+    data = pl.read_csv(plot(tmp_path, sweep("rtt_ms", (10.0, 40.0)), kind="rate_by_rtt") / "figure.csv")
+    runs = data.filter(drawn_as="run").select("run_id", "cc", "rtt_ms", "rate_bps")
+    assert runs.filter(cc="cubic").rows() == [
+        ("r000", "cubic", 10.0, 10e6),
+        ("r001", "cubic", 10.0, 12e6),
+        ("r010", "cubic", 40.0, 5e6),
+        ("r011", "cubic", 40.0, 6e6),
+    ]
+    assert runs.height == 8
+    assert data["drawn_as"].to_list()[:4] == ["mean"] * 4
+
+
 def test_a_single_run_has_no_interval(tmp_path: Path) -> None:
     tables = gather(make_run(1, {"bbr": 3.0}, rtt_ms=10.0), make_run(2, {"bbr": 2.0}, rtt_ms=20.0))
     output = plot(tmp_path, tables, kind="rate_by_rtt")
-    assert pl.read_csv(output / "figure.csv")["rate_low_bps"].null_count() == 2
+    assert read_means(output)["rate_low_bps"].null_count() == 2
     assert "No mean has an interval: each needs three runs at least." in read(output, "caption.txt")
 
 
@@ -161,7 +178,7 @@ def test_a_panel_of_a_single_value_is_left_out_where_others_compare(tmp_path: Pa
     output = plot(tmp_path, gather(sweep("rtt_ms", (10.0, 40.0), loss_pct=0.0), single), kind="rate_by_rtt")
     assert "1 panel left out, in which no two means differ only in RTT." in read(output, "caption.txt")
     assert "1 % loss" not in texts_of(output)
-    assert pl.read_csv(output / "figure.csv")["runs_count"].sum() == 8
+    assert read_means(output)["runs_count"].sum() == 8
 
 
 def test_throughput_takes_the_place_of_an_unknown_goodput(tmp_path: Path) -> None:
@@ -169,7 +186,7 @@ def test_throughput_takes_the_place_of_an_unknown_goodput(tmp_path: Path) -> Non
     tables["flows"][0]["goodput_bps"] = None
     output = plot(tmp_path, tables, kind="rate_by_rtt")
     # The sender's rates are twice the receiver's.
-    assert pl.read_csv(output / "figure.csv")["rate_mean_bps"].to_list() == [22e6, 11e6, 64e6, 32e6]
+    assert read_means(output)["rate_mean_bps"].to_list() == [22e6, 11e6, 64e6, 32e6]
     assert "Mean throughput (Mbit/s)" in texts_of(output)
 
 
@@ -274,7 +291,7 @@ def test_queues_have_panels_of_their_own_and_equal_means_are_no_pair(tmp_path: P
         for number, (rtt_ms, queue) in enumerate(points)
     ]
     output = plot(tmp_path, gather(*runs), kind="rate_by_rtt")
-    assert set(pl.read_csv(output / "figure.csv")["queue_discipline"]) == {"fifo", "fq_codel"}
+    assert set(read_means(output)["queue_discipline"]) == {"fifo", "fq_codel"}
     assert "Fq_codel, from RTT 10 ms to RTT 40 ms: CUBIC" in read(output, "alt.txt")
     assert "The algorithms’ means are less than 5 % apart everywhere." in read(output, "caption.txt")
 
@@ -348,7 +365,7 @@ def test_loss_has_a_line_per_rtt_and_a_panel_per_algorithm(tmp_path: Path) -> No
 
 def test_flows_are_categories_in_order(tmp_path: Path) -> None:
     output = plot(tmp_path, sweep("flows_count", (16, 2, 8)), kind="rate_by_flows")
-    assert pl.read_csv(output / "figure.csv").filter(cc="bbr")["flows_count"].to_list() == [2, 8, 16]
+    assert read_means(output).filter(cc="bbr")["flows_count"].to_list() == [2, 8, 16]
     texts = texts_of(output)
     assert [text for text in texts if text in ("2", "8", "16")][:3] == ["2", "8", "16"]
 
@@ -376,7 +393,7 @@ def test_buffers_of_several_paths_have_no_multiple(tmp_path: Path) -> None:
 def test_a_swept_parameter_is_in_order_of_its_numbers(tmp_path: Path) -> None:
     tables = sweep("parameter_value", ("10", "2", "5", "auto"), parameter_name="min_rtt_win_sec")
     output = plot(tmp_path, tables, kind="rate_by_parameter")
-    assert pl.read_csv(output / "figure.csv").filter(cc="bbr")["parameter_value"].to_list() == ["2", "5", "10", "auto"]
+    assert read_means(output).filter(cc="bbr")["parameter_value"].to_list() == ["2", "5", "10", "auto"]
     assert '"text":["10","default"]' in read(output, "figure.vl.json")
     assert "min_rtt_win_sec" in texts_of(output)
     assert "From value 2 to value auto: " in read(output, "alt.txt")
@@ -467,7 +484,7 @@ def test_runs_of_other_pacing_and_line_rates_are_panels_of_their_own(
     pairs: list[tuple[float, dict[str, Any]]] = [(rtt, {column: value}) for rtt in (10.0, 80.0) for value in values]
     output = plot(tmp_path, make_rates(pairs), kind="rate_by_rtt")
     assert [text for text in texts_of(output) if text in titles] == titles
-    data = pl.read_csv(output / "figure.csv")
+    data = read_means(output)
     assert data[column].unique().sort(nulls_last=True).to_list() == list(values)
     assert "drawn together" not in read(output, "caption.txt")
 
@@ -475,7 +492,7 @@ def test_runs_of_other_pacing_and_line_rates_are_panels_of_their_own(
 def test_line_rates_behind_a_known_bottleneck_share_a_panel(tmp_path: Path) -> None:
     pairs = [(rtt, {"nic_bps": nic, "bottleneck_bps": 1e9}) for rtt in (10.0, 80.0) for nic in (1e10, 4e10)]
     output = plot(tmp_path, make_rates(pairs), kind="rate_by_rtt")
-    assert pl.read_csv(output / "figure.csv")["runs_count"].to_list() == [2, 2]
+    assert read_means(output)["runs_count"].to_list() == [2, 2]
     # Beside runs of an unknown bottleneck the title of theirs has the bottleneck alone.
     assert describe_panel(["bottleneck_bps", "nic_bps"], [1e9, None]) == "bottleneck 1 Gbit/s"
     unknown = describe_panel(["bottleneck_bps", "nic_bps"], [None, 4e10])

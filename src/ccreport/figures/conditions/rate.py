@@ -19,7 +19,7 @@ from ccreport.figures.conditions.parameters import (
 from ccreport.figures.conditions.rate_axes import KINDS, Kind
 from ccreport.figures.kit import theme
 from ccreport.figures.kit.axes import Position
-from ccreport.figures.kit.figure import Figure
+from ccreport.figures.kit.figure import Figure, stack_parts
 from ccreport.figures.kit.small_multiples import Multiples, Series, draw_multiples
 from ccreport.figures.kit.value_axis import fit_value_axis
 from ccreport.figures.select.condition_cells import (
@@ -112,6 +112,8 @@ def build_rate_figure(declaration: FigureDeclaration, database: Database) -> Fig
     chart = _draw(declaration, facts, layout, shown, bounds)
     statistics = [pl.col(name).alias(f"rate_{name}_bps") for name in ("mean", "low", "high")]
     data = cells.select(*layout.keys, "conditions_count", "runs_count", *statistics)
+    if kind.has_runs:
+        data = stack_parts({"mean": data, "run": shown.select(*layout.keys, "run_id", "rate_bps")})
     return Figure(chart, data, write_condition_caption(facts), write_condition_alternative(facts))
 
 
