@@ -503,7 +503,7 @@ def test_a_kernel_s_algorithms_are_those_of_its_configuration(tmp_path: Path) ->
         ({"sender_mbps": 20, "congestion_control": "mine"}, None),
         (
             {"sender_mbps": 20, "sysctls": {"net.ipv4.tcp_notsend_lowat": 1}},
-            "a: the kernel here has no setting net.ipv4.tcp_notsend_lowat; did you mean `tcp_notsent_lowat`?",
+            "a: the kernel here has no setting net.ipv4.tcp_notsend_lowat; did you mean `net.ipv4.tcp_notsent_lowat`?",
         ),
         ({"sender_mbps": 20, "congestion_control": "dctcp"}, "a: no queue marks packets, without which dctcp is Reno"),
         (

@@ -143,7 +143,7 @@ def _doubt_sysctl(name: str) -> str | None:
     """
     path = SYSCTLS / name.replace(".", "/")
     known = [other.name for other in path.parent.iterdir()] if path.parent.is_dir() and not path.exists() else []
-    hint = guess_near(path.name, known)
+    hint = guess_near(name, [f"{name.rpartition('.')[0]}.{other}" for other in known])
     return f"the kernel here has no setting {name}{hint}" if hint else None
 
 
