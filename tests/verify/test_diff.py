@@ -4,6 +4,7 @@ import html
 import json
 import re
 import shutil
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +22,7 @@ from ccreport.core.errors import InputError
 from ccreport.core.tables import read_table
 from ccreport.publish.changes.causes import CAUSES, PLACES, describe_raw, list_config
 from ccreport.publish.changes.change import Change, compare_values
-from ccreport.publish.changes.compare import Section, _describe_figure, compare_releases, format_text
+from ccreport.publish.changes.compare import Section, _describe_figure, compare_releases, format_html, format_text
 from ccreport.publish.changes.declared_parts import list_differences
 from ccreport.publish.changes.differences import Exhibit, ReleaseFolder, list_exhibits
 from ccreport.publish.changes.former import compare_former
@@ -177,11 +178,20 @@ def test_cells_have_old_and_new_values(old: Path, tmp_path: Path) -> None:
     save_table("jobs", [rows[0] | {"runs_count": 2}, rows[1] | {"job": "c"}], other / path)
     (exhibit,) = list_exhibits(ReleaseFolder(one), ReleaseFolder(other))
     assert (exhibit.kind, exhibit.name) == ("cells", "jobs")
-    changed, added, removed = [(change.old, change.new) for change in exhibit.changes]
-    numbers = "rate_basis=goodput, runs_count=1, rate_mean_bps=0, rate_min_bps=0, rate_max_bps=0"
-    assert (changed, added, removed) == (("1", "2"), ("–", numbers), (numbers, "–"))
-    assert exhibit.changes[0].where.endswith("runs_count")
+    (changed,) = exhibit.changes
+    assert (changed.old, changed.new) == ("1", "2")
+    assert changed.where.endswith("runs_count")
+    before, after = (f"session=s, job={job}, sharing=alone, algorithm=x" for job in "bc")
+    assert exhibit.alone == ((before,), (after,))
     section = compare_releases(ReleaseFolder(one), ReleaseFolder(other))[2]
+    # Rows that only one has are apart from cells that changed.
+    assert section.names == (
+        ("rows only in the former release", (before,)),
+        ("rows only in the later release", (after,)),
+    )
+    text = format_text([section])
+    assert "\n1 changed:\n" in text
+    assert f"\n1 row only in the former release:\n\n    {before}\n" in text
     assert section.causes == ("nothing that this release holds; perhaps other versions of libraries",)
     declared = other / "evaluations/one/one.yaml"
     facts = yaml.safe_load(declared.read_text())
@@ -296,6 +306,7 @@ def test_a_table_that_only_one_side_has_is_a_line(old: Path, tmp_path: Path) -> 
         (100, 99, "100 -> 99 (-1 %)"),
         (-2.0, -1.0, "-2 -> -1 (+50 %)"),
         (1, 31, "1 -> 31 (+3,000 %)"),
+        (1.0, 1e-4, "1 -> 0.0001 (-100 %)"),
         (0.0, 0.5, "0 -> 0.5"),
         (None, 3, "– -> 3"),
         (False, True, "False -> True"),
@@ -310,18 +321,22 @@ def test_a_changed_number_has_its_relative_change(before: object, after: object,
 
 def test_of_a_table_the_largest_changes_are_shown_unless_all_are_listed() -> None:
     rows = [(row, compare_values(f"row={row}, a_bps", 100, 100 + row, "a_bps")) for row in range(1, 251)]
-    changes = tuple(change for _, change in rows if change)
-    section = Section("Table means", changes=(*changes, Change("row=251", "–", "a row")), has_cells=True)
+    ranked = sorted((change for _, change in rows if change), key=lambda change: change.rank)
+    section = Section("Table means", changes=(Change("row=251", "–", "2"), *ranked), has_cells=True)
     brief, usual, full = (format_text([section], **words) for words in ({"is_brief": True}, {}, {"is_full": True}))
     assert [re.split("[,:]", line)[0].strip() for line in brief.splitlines() if "->" in line] == [
         f"row={row}" for row in (251, *range(250, 241, -1))
     ]
-    assert "251 changed, means, ratios and verdicts first, p-values last:\n" in brief
+    assert all("251 changed, means and ratios first, p-values last:\n" in text for text in (brief, usual, full))
     assert "    and 241 more (--full lists them)\n" in brief
     assert usual.count("->") == 200
     assert usual.index("row=251:") < usual.index("row=250,")
     assert full.count("->") == 251
-    assert full.index("row=1,") < full.index("row=2,")
+    assert full.index("row=1,") > full.index("row=2,")
+    alone = Section("Table means", names=(("rows only in version 1", tuple(f"row={row}" for row in range(12))),))
+    text = format_text([replace(alone, has_cells=True)], is_brief=True)
+    assert "12 rows only in version 1:\n" in text
+    assert text.endswith("    row=9\n    and 2 more (--full lists them)\n\n")
 
 
 def test_means_come_before_their_intervals_and_p_values_last(old: Path, tmp_path: Path) -> None:
@@ -361,13 +376,23 @@ def test_means_come_before_their_intervals_and_p_values_last(old: Path, tmp_path
         declared["tables"] = {"comparisons": declared["tables"].popitem()[1]}
         path.write_text(yaml.safe_dump(declared))
         save_table("comparisons", rows, side / "evaluations/one/tables/comparisons.parquet")
-    (exhibit,) = list_exhibits(ReleaseFolder(one), ReleaseFolder(other))
-    ranked = sorted(exhibit.changes, key=lambda change: change.rank)
-    assert [change.where.split(", ")[-1] for change in ranked] == [
-        *("verdict", "second_mean", "first_mean", "first_mean", "difference_mean_high"),
-        *("first_runs_count", "p_holm_ratio", "p_ratio"),
-    ]
-    assert (ranked[3].old, ranked[3].new) == ("1", "2")
+    flips, exhibit = list_exhibits(ReleaseFolder(one), ReleaseFolder(other))
+    where = "table_name=t, measure=goodput_bps, question=a, first_algorithm=A, second_algorithm=B"
+    assert (flips.kind, flips.changes) == ("flips", (Change(where, "undecided", "less"),))
+    columns = ["second_mean", "first_mean", "first_mean", "difference_mean_high"]
+    columns += ["first_runs_count", "p_holm_ratio", "p_ratio"]
+    assert [change.where.split(", ")[-1] for change in exhibit.changes] == columns
+    assert (exhibit.changes[2].old, exhibit.changes[2].new) == ("1", "2")
+    # Verdicts are at the top, beside those of claims; text and pages have one order.
+    sections = compare_releases(ReleaseFolder(one), ReleaseFolder(other))
+    titles = ["Verdicts of claims", "Verdicts of comparisons that flipped (one)", "Table comparisons (one)"]
+    assert [section.title for section in sections if section.title.startswith(("Ver", "Tab"))][:3] == titles
+    for told in (format_text(sections), format_text(sections, is_brief=True), format_html("", "", sections)):
+        assert "7 changed, means and ratios first, p-values last:" in told
+        places = [told.index(f", {column}") for column in dict.fromkeys(columns)]
+        assert places == sorted(places)
+    # Of p-values a share in per cent says nothing.
+    assert "p_holm_ratio: 0.01 -> 0.04\n" in format_text(sections)
 
 
 @pytest.mark.parametrize(
@@ -539,20 +564,26 @@ def test_what_is_no_release_cannot_be_compared(old: Path, tmp_path: Path, capsys
     (tmp_path / "SHA256SUMS").write_text("")
     (tmp_path / "tables").mkdir()
     assert main(["diff", str(old), str(tmp_path)]) == 2
-    assert "CITATION.cff does not exist" in capsys.readouterr().err
+    assert "is incomplete: it has no CITATION.cff; `verify` says what else it lacks" in capsys.readouterr().err
 
 
-@pytest.mark.parametrize("folder", ["tables", "evaluations/one/tables"])
-def test_a_release_without_tables_cannot_be_compared(
-    folder: str, old: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+@pytest.mark.parametrize(
+    "gone",
+    [
+        *("CITATION.cff", "code/config.yaml", "raw/SHA256SUMS", "tables/", "evaluations/"),
+        *("evaluations/one/one.yaml", "evaluations/one/tables/"),
+    ],
+)
+def test_an_incomplete_release_cannot_be_compared(
+    gone: str, old: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     bare = Path(shutil.copytree(old, tmp_path / "bare"))
-    shutil.rmtree(bare / folder)
+    shutil.rmtree(bare / gone) if gone.endswith("/") else (bare / gone).unlink()
     write_sums(bare)
     for sides in ([old, bare], [bare, old]):
         assert main(["diff", *map(str, sides)]) == 2
         printed = capsys.readouterr()
-        assert printed.err == f"ccreport: {bare} has no {folder}/ to compare; `verify` says what else it lacks\n"
+        assert printed.err == f"ccreport: {bare} is incomplete: it has no {gone}; `verify` says what else it lacks\n"
         assert not printed.out
 
 

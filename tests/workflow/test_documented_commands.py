@@ -44,7 +44,7 @@ PLANNED = {
     "make report ARCHIVE=archive/packed",
     "make report ARCHIVE=https://host.example/measurements/",
     "snakemake --cores 1 collect",
-    "snakemake --cores 1 upload",
+    "snakemake --cores 1 upload --config 'release={target: s3://bucket/data}'",
     "snakemake --cores 1 verify --config verify=https://host.example/release/2.1/",
     "snakemake --cores 2 database --config archive=path/to/archive",
     "snakemake --logger ccreport --cores 2 evaluation --config evaluation=satellites archive=path/to/archive",

@@ -2,6 +2,7 @@
 
 import sys
 import tempfile
+from collections.abc import Iterator
 from pathlib import Path
 
 from ccreport.core.errors import InputError
@@ -28,10 +29,10 @@ def diff(old: str, new: str, /, *, html: str = "", full: bool = False) -> int:
                 check_file(Path(html), "--html")
             folders = [open_release(place, Path(work, side))[0] for side, place in (("old", old), ("new", new))]
             before, after = (ReleaseFolder(folder) for folder in folders)
-            about = f"{before.title} ({old}) and {after.title} ({new})"
             sides = ((old, before), (new, after))
             for place, side in sides:
-                _require_tables(place, side)
+                _require_parts(place, side)
+            about = f"{before.title} ({old}) and {after.title} ({new})"
             is_same = before.files == after.files
             if is_same:
                 about += f": the same release, all {len(before.files)} files have the same SHA-256"
@@ -58,9 +59,16 @@ def diff(old: str, new: str, /, *, html: str = "", full: bool = False) -> int:
     return 0
 
 
-def _require_tables(place: str, side: ReleaseFolder) -> None:
-    """Raise InputError where a release lacks a folder of tables: nothing there would differ from anything."""
-    published = (f"evaluations/{name}/tables" for name, declared in side.evaluations.items() if declared.get("tables"))
-    gone = next((folder for folder in ("tables", *published) if not (side.folder / folder).is_dir()), None)
+def _require_parts(place: str, side: ReleaseFolder) -> None:
+    """Raise InputError where a release lacks what is compared: nothing there would differ from anything."""
+    gone = next((part for part in _list_parts(side) if not (side.folder / part).exists()), None)
     if gone:
-        raise InputError(f"{place} has no {gone}/ to compare; `verify` says what else it lacks")
+        raise InputError(f"{place} is incomplete: it has no {gone}; `verify` says what else it lacks")
+
+
+def _list_parts(side: ReleaseFolder) -> Iterator[str]:
+    """Yield the files and folders that each release has; each is asked for before what is in it is read."""
+    yield from ("CITATION.cff", "code/config.yaml", f"raw/{SUMS}", "tables/", "evaluations/")
+    yield from (f"evaluations/{name}/{name}.yaml" for name in side.list_evaluations())
+    # Only now, as all of the declarations are read at once.
+    yield from (f"evaluations/{name}/tables/" for name, one in side.evaluations.items() if one.get("tables"))

@@ -31,7 +31,7 @@ RULE_MODULES: Final = {
 }
 COMMON: Final = ("list_raw_files", "ingest_batch", "measure_batch", "list_views")
 RULES: Final = {
-    "cells": (*COMMON, "summarise_tables"),
+    **dict.fromkeys(("cells", "flips"), (*COMMON, "summarise_tables")),
     **dict.fromkeys(("claims", "checks", "verdicts"), (*COMMON, "summarise_tables", "judge_claims")),
     "pairs": (*COMMON, "summarise_tables", "compare_tables"),
     "figure": (*COMMON, "plot_figures"),

@@ -22,6 +22,8 @@ NEARLY_ZERO: Final = 1e-3
 class Change:
     """One difference: where it is, the old and new value, and of numbers the relative change, infinite from 0.
 
+    P-values have none: what they tell is how far they are from 0, not from each other.
+
     Changes of a table are sorted by `rank`, those that matter most first.
     """
 
@@ -40,7 +42,7 @@ def compare_values(where: str, before: Any, after: Any, column: str = "", larges
     if before == after:
         return None
     relative = None
-    if is_number(before) and is_number(after):
+    if is_number(before) and is_number(after) and not P_VALUES.search(column):
         relative = (after - before) / abs(before) if before else math.inf
     shown = [f"{value:.6g}" if isinstance(value, float) else show_value(value) for value in (before, after)]
     was, is_now = shown if shown[0] != shown[1] else (show_value(before), show_value(after))
@@ -65,9 +67,9 @@ def is_number(value: object) -> bool:
 def _rank(column: str, before: Any, after: Any, relative: float | None, largest: float) -> tuple[int, float]:
     """Return the kind of a column, and below zero how large the change is: relative, of p-values absolute."""
     pattern, kind = next((found for found in KINDS if found[0].search(column)), (None, 0))
-    if relative is None:
+    if not is_number(before) or not is_number(after):
         return kind, -math.inf
-    if pattern is P_VALUES:
+    if pattern is P_VALUES or relative is None:
         return kind, -abs(after - before)
     return kind, 0.0 if max(abs(before), abs(after)) < NEARLY_ZERO * largest else -abs(relative)
 

@@ -21,6 +21,7 @@ from ccreport.report.markup.standalone_page import (
 
 TITLES: Final = {
     "verdicts": "Verdicts that flipped",
+    "flips": "Verdicts of {name} that flipped",
     "checks": "Checks of claims added or removed",
     "claims": "Other values of claims",
     "pairs": "Reproduction of published values",
@@ -33,8 +34,10 @@ DATA: Final = "figure.csv"
 SHOWN: Final = 200
 # Of the cells of a table, where files are only counted.
 LARGEST: Final = 10
+# From here on two digits would be rounded to 1e+02.
+LARGE_PCT: Final = 99.5
 MORE: Final = " (--full lists them)"
-ORDER: Final = ", means, ratios and verdicts first, p-values last"
+ORDER: Final = ", means and ratios first, p-values last"
 SHARED: Final = "Possible causes of all that follows"
 ABOVE: Final = "those above, of all that follows"
 CAUSES: Final = "Possible causes:"
@@ -121,7 +124,9 @@ def _share_causes(sections: list[Section]) -> tuple[list[Section], list[Section]
 def _describe(exhibit: Exhibit, old: ReleaseFolder, new: ReleaseFolder, rules: dict[str, list[str]]) -> Section:
     title = f"{TITLES[exhibit.kind].format(name=exhibit.name)} ({exhibit.evaluation})"
     causes = tuple(list_causes(exhibit, old, new, rules))
-    return Section(title, causes, exhibit.changes, has_cells=exhibit.kind == "cells")
+    sides = zip(name_sides(old, new), exhibit.alone, strict=True)
+    alone = tuple((f"rows only in {side}", rows) for side, rows in sides if rows)
+    return Section(title, causes, exhibit.changes, alone, has_cells=exhibit.kind == "cells")
 
 
 def _describe_figure(figure: Exhibit) -> str:
@@ -165,23 +170,29 @@ def _format_parts(section: Section, at_most: int | None, *, is_brief: bool) -> I
     if section.causes:
         yield f"{CAUSES}\n\n{_indent(section.causes)}\n"
     if section.changes:
-        changes, count = section.changes, len(section.changes)
-        is_cut = at_most is not None and count > at_most
-        is_sorted = is_cut and section.has_cells
-        changes = tuple(sorted(changes, key=lambda change: change.rank) if is_sorted else changes)
-        told = (
-            (f"{change.where}: {change.old} -> {change.new}", format_change(change)) for change in changes[:at_most]
-        )
+        told = ((f"{change.where}: {change.old} -> {change.new}", format_change(change)) for change in section.changes)
         shown = [f"{values} ({share})" if share else values for values, share in told]
-        rest = [f"and {count - len(shown)} more{MORE if is_brief else ''}"] if is_cut else []
-        yield f"{count} changed{ORDER if is_sorted else ''}:\n\n{_indent([*shown, *rest])}\n"
+        yield f"{count_changes(section)}:\n\n{_indent(_cut(shown, at_most, is_brief=is_brief))}\n"
     counted = [count_names(names, kind) for kind, names in section.names] if is_brief and section.has_files else []
     if counted:
         yield f"{show_text(', '.join(counted))}{MORE}\n\n"
     for kind, names in section.names if not counted else ():
-        yield f"{count_names(names, kind)}:\n\n{_indent(names)}\n"
+        lines = _cut(names, at_most, is_brief=is_brief) if section.has_cells else names
+        yield f"{count_names(names, kind)}:\n\n{_indent(lines)}\n"
     if not (section.changes or section.names):
         yield "No difference.\n\n"
+
+
+def count_changes(section: Section) -> str:
+    """Return how many changes a section has, and how those of a table are sorted."""
+    count = len(section.changes)
+    return f"{count} changed{ORDER if section.has_cells and count > 1 else ''}"
+
+
+def _cut(lines: Sequence[str], at_most: int | None, *, is_brief: bool) -> list[str]:
+    if at_most is None or len(lines) <= at_most:
+        return [*lines]
+    return [*lines[:at_most], f"and {len(lines) - at_most} more{MORE if is_brief else ''}"]
 
 
 def format_change(change: Change) -> str:
@@ -189,7 +200,7 @@ def format_change(change: Change) -> str:
     if change.relative is None or math.isinf(change.relative):
         return ""
     percent = 100 * change.relative
-    return f"{percent:+,.0f} %" if abs(percent) >= 100 else f"{percent:+.2g} %"
+    return f"{percent:+,.0f} %" if abs(percent) >= LARGE_PCT else f"{percent:+.2g} %"
 
 
 def _indent(lines: Iterable[str]) -> str:
@@ -205,7 +216,7 @@ def format_html(title: str, about: str, sections: list[Section]) -> str:
             parts += [format_paragraph(CAUSES), format_items(section.causes)]
         if section.changes:
             rows = ((change.where, change.old, change.new, format_change(change)) for change in section.changes)
-            parts.append(format_rows(COLUMNS, rows))
+            parts += [format_paragraph(f"{count_changes(section)}:"), format_rows(COLUMNS, rows)]
         for kind, names in section.names:
             parts += [format_paragraph(f"{count_names(names, kind)}:"), format_items(names)]
         if not (section.changes or section.names):

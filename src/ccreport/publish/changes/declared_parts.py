@@ -14,7 +14,7 @@ SHARED: Final = ("algorithms", "labels", "rtt_bucket_edges_ms", "edge", "conditi
 BOUNDS: Final = ("consistent_within_factor", "equal_within_pct")
 OF_TABLES: Final = {"comparisons": ("equal_within_pct",), "published_values": ("published", "consistent_within_factor")}
 PARTS: Final = {
-    "cells": "tables",
+    **dict.fromkeys(("cells", "flips"), "tables"),
     **dict.fromkeys(("claims", "checks", "verdicts"), "claims"),
     "pairs": "reproduction",
     "figure": "figures",
@@ -66,7 +66,7 @@ def list_own_queries(exhibit: Exhibit, old: ReleaseFolder, new: ReleaseFolder) -
 
 def _list_own(exhibit: Exhibit) -> set[str]:
     """Return the names of the table, figure, claims or tables of published values whose values differ."""
-    if exhibit.kind in ("cells", "figure"):
+    if exhibit.kind in ("cells", "flips", "figure"):
         return {exhibit.name}
     # "stability, mean CV, value" and "table_2_testbed, no loss, BBR"
     return {change.where.partition(", ")[0] for change in exhibit.changes}

@@ -23,6 +23,10 @@ from ccreport.storage.sums import hash_file
 
 # Columns that say what the numbers of a row are of, in tables where not all rows are of the same quantity.
 QUANTITIES: Final = ("measure", "quantity", "unit")
+# The column of a table with what is judged of each row.
+VERDICT: Final = "verdict"
+
+Rows = Mapping[tuple[Any, ...], Mapping[str, Any]]
 
 
 @dataclass(frozen=True)
@@ -57,8 +61,11 @@ class ReleaseFolder:
     @cached_property
     def evaluations(self) -> dict[str, dict[str, Any]]:
         """Return the declarations of all evaluations by name."""
-        names = sorted(path.name for path in (self.folder / "evaluations").iterdir() if path.is_dir())
-        return {name: _load(self.folder / "evaluations" / name / f"{name}.yaml") for name in names}
+        return {name: _load(self.folder / "evaluations" / name / f"{name}.yaml") for name in self.list_evaluations()}
+
+    def list_evaluations(self) -> list[str]:
+        """Return the names of all evaluations."""
+        return sorted(path.name for path in (self.folder / "evaluations").iterdir() if path.is_dir())
 
     @cached_property
     def runs(self) -> set[str]:
@@ -81,44 +88,68 @@ class ReleaseFolder:
 
 def _load(path: Path) -> dict[str, Any]:
     if not path.is_file():
-        raise InputError(f"{path} does not exist; name the folder of a release")
+        raise InputError(f"{path} does not exist: the release is incomplete; `verify` says what else it lacks")
     loaded: dict[str, Any] = yaml.safe_load(path.read_text(encoding="utf-8"))
     return loaded
 
 
 @dataclass(frozen=True)
 class Exhibit:
-    """What differs of one table, figure or list of claims of an evaluation."""
+    """What differs of one table, figure or list of claims of an evaluation.
+
+    `alone` names the rows of a table that only the former release has, and those that only the later has.
+    """
 
     kind: str
     evaluation: str
     name: str
     changes: tuple[Change, ...]
+    alone: tuple[tuple[str, ...], tuple[str, ...]] = ((), ())
 
 
 def list_exhibits(old: ReleaseFolder, new: ReleaseFolder) -> Iterator[Exhibit]:
     """Yield what differs of evaluations that both sides have: claims, published pairs, cells, figures.
 
-    The configured evaluation of the later release comes before the others.
+    Verdicts come first, also those of the table `comparisons`. Cells of a table are sorted by how much they matter. The
+    configured evaluation of the later release comes before the others.
     """
     names = sorted(old.evaluations.keys() & new.evaluations.keys(), key=lambda name: (name != new.evaluation, name))
     claims = {name: list(_list_claims(old, new, name)) for name in names}
+    tables = {name: list(_list_tables(old, new, name)) for name in names}
     for kind in ("verdicts", "checks", "claims"):
         for name in names:
             found = tuple(change for of_kind, change in claims[name] if of_kind == kind)
             if found:
                 yield Exhibit(kind, name, "claims", found)
+        if kind == "verdicts":
+            yield from (table for name in names for table in tables[name] if table.kind == "flips")
     for name in names:
         place = f"evaluations/{name}/reproduction.parquet"
         if pairs := tuple(list_pairs(*(_index(_read(side, place), KEY) for side in (old, new)))):
             yield Exhibit("pairs", name, "reproduction", pairs)
-    for name in names:
-        tables = {table for side in (old, new) for table in side.evaluations[name].get("tables", {})}
-        for table in sorted(tables):
-            place = f"evaluations/{name}/tables/{table}.parquet"
-            if cells := tuple(_list_cells(_read(old, place), _read(new, place), load_schema(table).key)):
-                yield Exhibit("cells", name, table, cells)
+    yield from (table for name in names for table in tables[name] if table.kind == "cells")
     yield from _list_figures(old, new, names)
+
+
+def _list_tables(old: ReleaseFolder, new: ReleaseFolder, name: str) -> Iterator[Exhibit]:
+    """Yield what differs of the published tables of an evaluation, flipped verdicts apart from other cells."""
+    for table in sorted({table for side in (old, new) for table in side.evaluations[name].get("tables", {})}):
+        place = f"evaluations/{name}/tables/{table}.parquet"
+        before, after = (_read(side, place) for side in (old, new))
+        key = load_schema(table).key
+        if not before or not after:
+            if before or after:
+                change = Change("the whole table", _count_rows(before), _count_rows(after))
+                yield Exhibit("cells", name, table, (change,))
+            continue
+        was, is_now = _index(before, key), _index(after, key)
+        found = list(_list_cells(was, is_now, key))
+        if flips := tuple(change for column, change in found if column == VERDICT):
+            yield Exhibit("flips", name, table, flips)
+        cells = sorted((change for column, change in found if column != VERDICT), key=lambda change: change.rank)
+        alone = _list_alone(was, is_now, key), _list_alone(is_now, was, key)
+        if cells or any(alone):
+            yield Exhibit("cells", name, table, tuple(cells), alone)
 
 
 def _read(side: ReleaseFolder, place: str) -> dict[str, pl.DataFrame]:
@@ -140,25 +171,26 @@ def _list_claims(old: ReleaseFolder, new: ReleaseFolder, name: str) -> Iterator[
     yield from (("claims", change) for change in list_words(*declared))
 
 
-def _list_cells(
-    old: Mapping[str, pl.DataFrame], new: Mapping[str, pl.DataFrame], key: tuple[str, ...]
-) -> Iterator[Change]:
-    before, after = _index(old, key), _index(new, key)
-    if not old or not new:
-        yield Change("the whole table", _count_rows(old), _count_rows(new))
-        return
+def _list_cells(before: Rows, after: Rows, key: tuple[str, ...]) -> Iterator[tuple[str, Change]]:
+    """Yield the column, and what was and is, of each cell that differs in rows that both sides have."""
     largest = _find_largest([*before.values(), *after.values()])
-    for row in {**after, **before}:
-        where = ", ".join(f"{column}={value}" for column, value in zip(key, row, strict=False) if value is not None)
-        if row not in before or row not in after:
-            alone = (_show_row(side[row], key) if row in side else ABSENT for side in (before, after))
-            yield Change(where, next(alone), next(alone))
-            continue
-        for column in {**after[row], **before[row]}:
+    for row in after:
+        for column in {**after[row], **before[row]} if row in before else ():
             was, is_now = (side[row].get(column) for side in (before, after))
+            where = _name_row(row, key) if column == VERDICT else f"{_name_row(row, key)}, {column}"
             scale = largest.get(_name_scale(column, after[row]), 0.0)
-            if change := compare_values(f"{where}, {column}", was, is_now, column, scale):
-                yield change
+            if change := compare_values(where, was, is_now, column, scale):
+                yield column, change
+
+
+def _list_alone(side: Rows, other: Rows, key: tuple[str, ...]) -> tuple[str, ...]:
+    return tuple(_name_row(row, key) for row in side if row not in other)
+
+
+def _name_row(row: tuple[Any, ...], key: tuple[str, ...]) -> str:
+    """Return the values of a row's key that there are."""
+    told = (f"{column}={value}" for column, value in zip(key, row, strict=False) if value is not None)
+    return ", ".join(told) or "the row without a key"
 
 
 def _count_rows(table: Mapping[str, pl.DataFrame]) -> str:
@@ -178,13 +210,6 @@ def _find_largest(rows: Iterable[Mapping[str, Any]]) -> dict[tuple[str, ...], fl
 
 def _name_scale(column: str, row: Mapping[str, Any]) -> tuple[str, ...]:
     return column, *(str(row.get(name)) for name in QUANTITIES)
-
-
-def _show_row(row: Mapping[str, Any], key: tuple[str, ...]) -> str:
-    """Return the numbers and texts of a row that a release alone has, but for those of its key."""
-    told = {name: value for name, value in row.items() if name not in key and isinstance(value, str | int | float)}
-    shown = (f"{name}={f'{value:.6g}' if isinstance(value, float) else value}" for name, value in told.items())
-    return ", ".join(shown) or "a row"
 
 
 def _list_figures(old: ReleaseFolder, new: ReleaseFolder, evaluations: Collection[str]) -> Iterator[Exhibit]:

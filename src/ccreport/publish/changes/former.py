@@ -5,7 +5,15 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
 
-from ccreport.publish.changes.compare import CAUSES, COLUMNS, Section, compare_releases, count_names, format_change
+from ccreport.publish.changes.compare import (
+    CAUSES,
+    COLUMNS,
+    Section,
+    compare_releases,
+    count_changes,
+    count_names,
+    format_change,
+)
 from ccreport.publish.changes.differences import ReleaseFolder
 from ccreport.publish.release import (
     find_former,
@@ -60,6 +68,7 @@ def _render(section: Section) -> Iterator[str]:
         rows = (
             [*map(text, (change.where, change.old, change.new, format_change(change)))] for change in section.changes
         )
+        yield f"{count_changes(section)}:"
         yield render_table(COLUMNS, rows, title=section.title)
     for kind, names in section.names:
         items = "".join(f"<li>{verbatim(name, is_long=True)}</li>\n" for name in names)
