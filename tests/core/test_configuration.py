@@ -164,7 +164,7 @@ def test_defaults_are_filled_in_and_the_default_campaign_need_not_exist(
         ("batch_mib", "32MB", "is not a number; write 32, in the unit of `batch_mib` and without its name"),
         ("packet_runs", "null", "packet_runs: `null` is not a list; an empty list is []"),
         ("sections", "edge-bbr2", "sections: `edge-bbr2` is not a list or null; put it in brackets: [edge-bbr2]"),
-        ("verify", "release/1", "verify: release/1 does not exist"),
+        ("verify", "release/1", "verify: release/1 does not exist; name the folder, the .tar.zst or the address of "),
         ("explanations", "archive", "explanations: archive is a folder, not a file"),
         (
             "release",
@@ -176,6 +176,18 @@ def test_defaults_are_filled_in_and_the_default_campaign_need_not_exist(
 )
 def test_a_value_says_what_to_type(key: str, value: object, message: str) -> None:
     assert message in refuse({key: value}, Sources({key: value}, []))
+
+
+def test_releases_that_there_are_are_named(tmp_path: Path) -> None:
+    given = str(tmp_path / "9")
+    for key, value in (("verify", given), ("release", {"former": given})):
+        (tmp_path / "2.0").mkdir(exist_ok=True)
+        (tmp_path / "2.0/SHA256SUMS").touch()
+        assert f"9 does not exist; {tmp_path} has 2.0" in refuse({key: value}, Sources({key: value}, []))
+        (tmp_path / "2.0/SHA256SUMS").unlink()
+        said = refuse({key: value}, Sources({key: value}, []))
+        assert said.endswith(" of a release; `snakemake --cores 8 publish` makes one")
+        assert ("the .tar.zst or" in said) == (key == "verify")
 
 
 def test_truth_in_quotes_is_text_in_a_file() -> None:

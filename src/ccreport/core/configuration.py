@@ -27,16 +27,16 @@ from ccreport.core.evaluation import list_evaluations
 from ccreport.core.schema_problems import (
     BOOLEANS,
     NOTHING,
+    SUMS,
     Place,
     Problem,
     find_problem,
     format_place,
     guess,
     guess_near,
-    guess_path,
+    guess_place,
 )
 
-SUMS: Final = "SHA256SUMS"
 ON_COMMAND_LINE: Final = "--config"
 PATHVARS: Final = "pathvars"
 NOTHING_GIVEN: Final = "null"
@@ -208,7 +208,7 @@ def _list_unknown(config: Mapping[str, Any], sources: Sources) -> Iterator[tuple
     paths: list[tuple[Place, str | None]] = [((name,), config[name]) for name in names]
     for place, value in [*paths, (("release", "former"), config["release"]["former"])]:
         if value is not None and "://" not in value and not Path(value).expanduser().exists():
-            yield place, f"{value} does not exist{guess_path(Path(value))}"
+            yield place, f"{value} does not exist{guess_place(Path(value), place[-1])}"
         elif value is not None and place[0] in ("explanations", "campaign") and Path(value).expanduser().is_dir():
             yield place, f"{value} is a folder, not a file"
     former = config["release"]["former"]

@@ -17,6 +17,10 @@ if TYPE_CHECKING:
 
 Place = tuple[str | int, ...]
 
+SUMS: Final = "SHA256SUMS"
+FOLDER_OF_RELEASE: Final = "name the folder of a release"
+PLACES_OF_RELEASE: Final = "name the folder, the .tar.zst or the address of a release"
+MAKES_RELEASE: Final = "`snakemake --cores 8 publish` makes one"
 # Names of files are short and many: those of another folder are not meant.
 CLOSE_BEGINNING: Final = 0.8
 # What YAML takes for true or false.
@@ -131,6 +135,19 @@ def guess_path(path: Path) -> str:
     names = sorted(path.name for path in missing.parent.iterdir()) if missing else []
     near = difflib.get_close_matches(missing.name, names, n=1, cutoff=CLOSE_PATH) if missing else []
     return f"; did you mean `{missing.with_name(near[0])}`?" if missing and near else ""
+
+
+def guess_place(path: Path, setting: str | int) -> str:
+    """Return what to put behind the path of a setting that is not there: the one that is meant, or nothing.
+
+    Of a release also those beside it, or what to name: `former` takes a folder alone, `verify` also other places.
+    """
+    if setting not in ("former", "verify"):
+        return guess_path(path)
+    beside = sorted(sums.parent.name for sums in path.expanduser().parent.glob(f"*/{SUMS}"))
+    listed = f"; {path.parent} has {', '.join(beside)}" if beside else ""
+    kinds = FOLDER_OF_RELEASE if setting == "former" else PLACES_OF_RELEASE
+    return guess_path(path) or listed or f"; {kinds}; {MAKES_RELEASE}"
 
 
 def _describe(error: "ValidationError") -> str:

@@ -30,7 +30,6 @@ with a list of the one id `archive`, the folder `tables` and the declaration.
 from typing import Final
 
 SUMS: Final = "SHA256SUMS"
-MAKES_RELEASE: Final = "`snakemake --cores 8 publish` makes one"
 PACKAGE: Final = "datapackage.json"
 CRATE: Final = "ro-crate-metadata.json"
 # What explains verdicts, of all evaluations.

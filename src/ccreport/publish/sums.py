@@ -9,8 +9,8 @@ from typing import Final
 
 from ccreport.archive.pack import list_files
 from ccreport.core.errors import InputError
-from ccreport.core.schema_problems import guess_path
-from ccreport.publish import MAKES_RELEASE, SUMS
+from ccreport.core.schema_problems import FOLDER_OF_RELEASE, MAKES_RELEASE, guess_path
+from ccreport.publish import SUMS
 from ccreport.storage.sums import format_sums, hash_file, unescape
 
 # d2a8…  tables/runs/archive.parquet · \d2a8…  raw/a\nb
@@ -47,7 +47,7 @@ def read_sums(folder: Path) -> dict[str, str]:
     path = folder / SUMS
     if not path.is_file():
         problem = f"has no {SUMS}" if folder.exists() else f"does not exist{guess_path(folder)}"
-        raise InputError(f"{folder} {problem}; name the folder of a release; {MAKES_RELEASE}")
+        raise InputError(f"{folder} {problem}; {FOLDER_OF_RELEASE}; {MAKES_RELEASE}")
     return parse_sums(path.read_bytes(), str(path))
 
 

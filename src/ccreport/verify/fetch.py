@@ -9,8 +9,8 @@ from urllib.parse import quote_from_bytes
 
 from ccreport.archive.unpack import looks_packed, unpack_archive
 from ccreport.core.errors import InputError
-from ccreport.core.schema_problems import guess_path
-from ccreport.publish import CRATE, MAKES_RELEASE, PACKAGE, SUMS
+from ccreport.core.schema_problems import MAKES_RELEASE, PLACES_OF_RELEASE, guess_path
+from ccreport.publish import CRATE, PACKAGE, SUMS
 from ccreport.publish.sums import parse_sums
 from ccreport.storage.fetch import open_source
 from ccreport.storage.listing import check_name
@@ -22,7 +22,7 @@ from ccreport.storage.transfer import fetch_file
 CONNECTIONS: Final = 4
 # What a release has beside its SHA256SUMS, as a damaged one has still in part.
 KNOWN_BY: Final = (PACKAGE, CRATE, "CITATION.cff", "tables", "evaluations")
-NAMED: Final = f"name the folder, the .tar.zst or the address of a release; {MAKES_RELEASE}"
+NAMED: Final = f"{PLACES_OF_RELEASE}; {MAKES_RELEASE}"
 
 
 def open_release(place: str, work: Path) -> tuple[Path, list[str]]:
