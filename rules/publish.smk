@@ -4,12 +4,15 @@ Publish: a release of the build as a folder that others can check and cite, its 
 Inputs:  everything that the report is made of, the raw archive, `release` in config.yaml
 Outputs: <results>/release/<version>/, with SHA256SUMS over all its files
          <results>/release/<version>.sha256, with the hash of that list
+         <results>/release/.<version>.published, while the release is of these results
          <results>/release/<version>.tar.zst, if `release.pack` is true
          <results>/verify.html, what was found of a release
 """
 
 RELEASE = config["release"]
 RELEASE_FOLDER = RESULTS / "release" / RELEASE["version"]
+# An empty file that is there while the release is of these results.
+RELEASE_PUBLISHED = RELEASE_FOLDER.with_name(f".{RELEASE_FOLDER.name}.published")
 if (
     RELEASE["former"] is not None
     and Path(RELEASE["former"]).resolve() == RELEASE_FOLDER.resolve()
@@ -49,10 +52,11 @@ rule publish:
             *map(str, sorted(Path("docs").glob("*"))),
         ],
     output:
-        # Where the job is refused or fails, the release that is there stays as it is.
+        # Where the job is refused or fails, the release that is there stays as it is, with its hash.
         sums=update(RELEASE_FOLDER / "SHA256SUMS"),
-        # It is gone then, so that the next build does not take the release for this one's.
-        sha256=RELEASE_FOLDER.with_name(f"{RELEASE_FOLDER.name}.sha256"),
+        sha256=update(RELEASE_FOLDER.with_name(f"{RELEASE_FOLDER.name}.sha256")),
+        # Only this is gone then, so that the next build does not take the release for this one's.
+        published=touch(RELEASE_PUBLISHED),
     log:
         "<logs>/publish.txt",
     conda:
@@ -79,9 +83,20 @@ rule publish:
         """
 
 
+def check_target(wildcards):
+    """End before the first job where nothing says where to upload to: an input function that names no file."""
+    if workflow.is_main_process and not RELEASE["target"]:
+        stop(
+            "release.target is not set in config.yaml; name a folder, s3://bucket/prefix or https://host/folder"
+        )
+    return []
+
+
 rule upload:
     """Copy the release to `release.target`: new and changed files only, nothing deleted; the terminal shows what went where."""
     input:
+        check_target,
+        RELEASE_PUBLISHED,
         sums=RELEASE_FOLDER / "SHA256SUMS",
     log:
         "<logs>/upload.txt",
@@ -90,7 +105,7 @@ rule upload:
     params:
         code=digest_sources("upload"),
         release=RELEASE_FOLDER,
-        target=RELEASE["target"] or "",
+        target=RELEASE["target"],
     shell:
         """
         python -m ccreport upload \
@@ -103,6 +118,7 @@ rule upload:
 rule verify:
     """Check a release, this build's or the one that `verify` in the configuration names; the terminal shows each check."""
     input:
+        [] if config["verify"] else RELEASE_PUBLISHED,
         sums=[] if config["verify"] else RELEASE_FOLDER / "SHA256SUMS",
     log:
         "<logs>/verify.txt",

@@ -54,6 +54,12 @@ def release(published: Build, tmp_path_factory: pytest.TempPathFactory) -> Path:
     return Path(shutil.copytree(published.results / "release/1", tmp_path_factory.mktemp("elsewhere") / "release"))
 
 
+def read_files(folder: Path) -> dict[str, bytes]:
+    """Return the contents of all files below a folder by path, but of hidden ones."""
+    paths = (path for path in folder.rglob("*") if path.is_file() and not path.name.startswith("."))
+    return {path.relative_to(folder).as_posix(): path.read_bytes() for path in paths}
+
+
 def read_hashes(site: Path) -> list[str]:
     """Return the hashes on the first page of a report: of the raw archive, of the published tables.
 
@@ -133,12 +139,17 @@ def test_a_published_version_stays_as_it_is(archive: Path, published: Build) -> 
     declared = {"version": "1", "creators": [{"name": "Ada Example"}], "license": "CC-BY-4.0", "description": "Another"}
     sums = published.results / "release/1/SHA256SUMS"
     before = sums.read_bytes()
-    # Also when it is tried again, nothing is taken as done.
-    for _ in range(2):
-        done = build("publish", list_places(archive), published.results.parent, release=declared)
+    files = read_files(sums.parents[1])
+    assert "1.sha256" in files
+    # Also when it is tried again, nothing is taken as done, and neither is it uploaded.
+    target = published.results.parent / "target"
+    for rule in ("publish", "publish", "upload"):
+        settings = declared | {"target": str(target)}
+        done = build(rule, list_places(archive), published.results.parent, release=settings)
         assert done.returncode == 1
         assert "version 1 is published already with other contents" in done.output
-        assert sums.read_bytes() == before
+        assert read_files(sums.parents[1]) == files
+    assert not target.exists()
     itself = {**declared, "former": str(sums.parent)}
     done = build("publish", list_places(archive), published.results.parent, "-n", release=itself)
     assert done.output.endswith(

@@ -267,6 +267,16 @@ def test_a_release_of_nobody_is_refused_before_the_first_job(fresh: Checkout) ->
     assert "Missing input files for rule publish" in named.stdout
 
 
+def test_an_upload_to_nowhere_is_refused_before_the_first_job(fresh: Checkout) -> None:
+    done = ask(fresh, "release={creators: [{name: Ada}], license: CC0-1.0}", target="upload")
+    assert done.returncode == 1, done.stderr
+    said = (
+        "ccreport: release.target is not set in config.yaml; name a folder, s3://bucket/prefix or https://host/folder"
+    )
+    assert done.stderr.splitlines()[-1] == said
+    assert "rule " not in done.stderr
+
+
 def test_a_text_that_no_run_has_is_told_at_the_end(built: Checkout) -> None:
     done = ask(built, write_evaluation(built, "mode = 'both'", "mode = 'boht'"))
     assert done.returncode == 0, done.stderr
