@@ -74,6 +74,15 @@ def check_release(wildcards):
     return []
 
 
+def check_target(wildcards):
+    """End before the first job where nothing says where to upload to: an input function that names no file."""
+    if workflow.is_main_process and not config["release"]["target"]:
+        stop(
+            "release.target is not set in config.yaml; name a folder, s3://bucket/prefix or https://host/folder"
+        )
+    return []
+
+
 def is_of_known_authors():
     """Return whether the archive was read before and is the sample, lying elsewhere."""
     facts = RESULTS / "archive.json"

@@ -83,15 +83,6 @@ rule publish:
         """
 
 
-def check_target(wildcards):
-    """End before the first job where nothing says where to upload to: an input function that names no file."""
-    if workflow.is_main_process and not RELEASE["target"]:
-        stop(
-            "release.target is not set in config.yaml; name a folder, s3://bucket/prefix or https://host/folder"
-        )
-    return []
-
-
 rule upload:
     """Copy the release to `release.target`: new and changed files only, nothing deleted; the terminal shows what went where."""
     input:

@@ -671,6 +671,18 @@ def test_what_the_first_rows_of_a_figures_data_share_is_not_said_of_all(tmp_path
     assert "The first 25 of 31 rows" in shown
 
 
+def test_of_means_and_their_single_runs_a_page_shows_the_means(tmp_path: Path) -> None:
+    (tmp_path / "figures/one").mkdir(parents=True)
+    data = "drawn_as,cc,rate_mean_bps,run_id,rate_bps\nmean,bbr,2e9,,\nmean,cubic,1e9,,\nrun,bbr,,r1,2e9\n"
+    files = {"untitled.svg": "<svg/>", "caption.txt": "Rates.", "alt.txt": "Rates", "figure.csv": data}
+    for name, content in files.items():
+        (tmp_path / "figures/one" / name).write_text(content, encoding="utf-8")
+    render_figure_fragment(Exhibit("one", "One"), tmp_path / "figures", tmp_path)
+    shown = html.unescape((tmp_path / "figure_one.md").read_text(encoding="utf-8"))
+    assert "Rate mean" in shown
+    assert not re.search("Drawn as|Run ID|r1", shown)
+
+
 def test_of_what_is_known_about_an_archive_three_sentences_are_shown_and_the_others_folded() -> None:
     note = "Not *theirs*: at 0.02 % loss. BBR means BBRv2. Tests last 30 s. All else is as in the paper."
     shown, _, folded = render_note(note).partition("<details")

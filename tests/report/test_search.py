@@ -43,6 +43,12 @@ def test_pages_of_cells_and_the_search_page_are_not_searched(tmp_path: Path):
     assert list_documents(tmp_path) == []
 
 
+def test_lists_of_runs_behind_a_figure_are_not_searched(tmp_path: Path):
+    runs = '<div aria-label="Runs of Figure 2"><div><table><tr><td>run-1</td></tr></table></div></div>'
+    write_page(tmp_path, f"<main><h1>T</h1><div><p>before</p>{runs}<p>after</p></div></main>")
+    assert list_documents(tmp_path) == [("a.html", "", "T", "", "before after")]
+
+
 def test_digests_are_shortened_and_a_long_section_is_cut(tmp_path: Path):
     write_page(tmp_path, f"<main><h1>T</h1><p>sha256 {'0a' * 32} of it</p></main>")
     assert list_documents(tmp_path) == [("a.html", "", "T", "", "sha256 0a0a0a0a0a0a… of it")]

@@ -58,7 +58,9 @@ SVG_SIZE: Final = re.compile(r'^<svg[^>]* width="(\d+)"[^>]* height="(\d+)"')
 CAPTION: Final = re.compile(r"<caption>(.*?)</caption>", re.DOTALL)
 # Of the data of a figure on its page, and of runs in its source: a page holds several figures.
 ROWS_SHOWN: Final = 25
-RUNS_SHOWN: Final = 12
+RUNS_SHOWN: Final = 8
+# What data that are drawn as means are called, beside those of single runs.
+MEAN: Final = "mean"
 DATA_DIGITS: Final = 4
 # A table with a row for each captured connection has hundreds: on paper a longer one is named only.
 PRINTED_ROWS: Final = 40
@@ -146,7 +148,12 @@ def _show_command(figure: Exhibit, options: str) -> str:
 
 
 def _show_data(data: pl.DataFrame, figure: Exhibit) -> str:
-    """Return the first rows of what a figure draws, in words and units of tables, without columns that hold nothing."""
+    """Return the first rows of what a figure draws, in words and units of tables, without columns that hold nothing.
+
+    Of means and the single runs behind them the means are shown.
+    """
+    if "drawn_as" in data.columns and MEAN in data["drawn_as"]:
+        data = data.filter(drawn_as=MEAN).drop("drawn_as")
     known = data.select(column.name for column in data if column.null_count() < data.height)
     columns = [_show_column(column) for column in known.head(ROWS_SHOWN)]
     rows = list(zip(*(cells for _, cells in columns), strict=True))

@@ -30,6 +30,8 @@ HEADINGS: Final = {"h1", "h2", "h3", "h4", "h5", "h6"}
 DIGEST: Final = re.compile(r"\b([0-9a-f]{12})[0-9a-f]{20,}\b")
 # Pages made of one long list of runs for each cell, which the explorer finds.
 UNSEARCHED: Final = ("cells_", "ledger_files", "search")
+# The name of a box that holds one, behind a figure.
+LIST_OF_RUNS: Final = "Runs of "
 # More characters of one section take the browser longer to index than they help.
 LONGEST: Final = 12_000
 
@@ -45,6 +47,8 @@ class _Sections:
         self.sections: list[tuple[str, list[str], list[str]]] = [("", [], [])]
         self.open: list[int] = []
         self.silent = 0
+        # Of boxes within a list of runs, and of that itself.
+        self.unsearched = 0
         self.is_in_tab_title = False
         self.is_in_number = False
         self.is_in_main = False
@@ -59,6 +63,8 @@ class _Sections:
             self.is_in_heading = True
         elif tag == "section":
             self.open.append(self._start(given))
+        elif tag == "div" and (self.unsearched or given.get("aria-label", "").startswith(LIST_OF_RUNS)):
+            self.unsearched += 1
         elif tag == "div" and given.get("class") == "tab-title":
             # It is on the tab's button already.
             self.is_in_tab_title = True
@@ -86,6 +92,7 @@ class _Sections:
             self.open.pop()
         elif tag == "div":
             self.is_in_tab_title = False
+            self.unsearched = max(0, self.unsearched - 1)
         elif tag == "span":
             self.is_in_number = False
 
@@ -97,7 +104,7 @@ class _Sections:
             self.data(" ")
 
     def data(self, text: str) -> None:
-        if not self.is_in_main or self.silent or self.is_in_tab_title or self.is_in_number:
+        if not self.is_in_main or self.silent or self.unsearched or self.is_in_tab_title or self.is_in_number:
             return
         _, heading, body = self.sections[self.open[-1] if self.open else 0]
         if not self.is_in_heading:
