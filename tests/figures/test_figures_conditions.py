@@ -13,8 +13,8 @@ from condition_runs import Rows, build_database, gather, make_run, write_evaluat
 from ccreport.figures.conditions.rate import find_lightest, shade_colour
 from ccreport.figures.conditions.topology_drawing import Box, Lane, draw_topology
 from ccreport.figures.kinds import BUILDERS
-from ccreport.figures.kit.axes import Position, shorten
-from ccreport.figures.kit.small_multiples import choose_offset, join_points
+from ccreport.figures.kit.axes import Position, choose_offset, shorten
+from ccreport.figures.kit.small_multiples import join_points
 from ccreport.figures.kit.text import wrap_text
 from ccreport.figures.kit.value_axis import fit_value_axis
 from ccreport.figures.select.condition_cells import refuse_parts

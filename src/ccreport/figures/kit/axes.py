@@ -3,6 +3,7 @@
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Final
 
 import altair as alt
@@ -14,6 +15,10 @@ CHARACTER_PX: Final = 6.6
 TICK_LABEL_PX: Final = 8
 AXIS_TITLE_PX: Final = 12
 LABEL_GAP_PX: Final = 5.0
+# Places nearer to each other than this part of the axis are one.
+LEAST_GAP: Final = 0.01
+# The width of a mean's symbol.
+SYMBOL_PX: Final = 9.0
 
 
 @dataclass(frozen=True)
@@ -47,3 +52,15 @@ def shorten(text: str, width_px: float) -> str:
     """Return the text, or its beginning with an ellipsis where it is wider than the room for it."""
     room = int(width_px / CHARACTER_PX)
     return text if len(text) <= room else text[: max(room - 1, 1)] + "…"
+
+
+def choose_offset(places: Sequence[float], position: Position, width: int, series_count: int) -> float:
+    """Return by how many pixels series are set apart: the width of a symbol, or what two neighbouring places leave.
+
+    Between two places is twice as much, so that it shows which symbols belong together. Places that are hardly apart
+    count as one.
+    """
+    least = LEAST_GAP * (position.high - position.low)
+    gaps = [after - before for before, after in pairwise(sorted(set(places))) if after - before > least]
+    per_px = (position.high - position.low) / width
+    return min([SYMBOL_PX, *(gap / per_px / (series_count + 1) for gap in gaps)])

@@ -10,7 +10,7 @@ import altair as alt
 import polars as pl
 
 from ccreport.figures.kit import theme
-from ccreport.figures.kit.axes import CHARACTER_PX, Position, draw_ticks
+from ccreport.figures.kit.axes import CHARACTER_PX, LEAST_GAP, Position, choose_offset, draw_ticks
 from ccreport.figures.kit.label_placement import Point, place_labels
 from ccreport.figures.kit.text import LINE_HEIGHT_PX, NO_DATA, at_x, at_y, to_x, wrap_text, write
 from ccreport.figures.kit.value_axis import ValueAxis
@@ -26,14 +26,12 @@ TITLE_LIMIT_PX: Final = 760
 TITLE_RISE_PX: Final = 14.0
 BOLD_CHARACTER_PX: Final = 7.0
 CAP_PX: Final = 3.0
-# Of a mean's symbol with its outline, the widest of which is the circle.
+# Of a mean's symbol; the widest is the circle, with its outline `SYMBOL_PX`.
 SYMBOL_SIZE: Final = 40
-SYMBOL_PX: Final = 9.0
 RUN_OPACITY: Final = 0.4
 BOUND_DASH: Final = (2, 3)
-# Fewer means of a series are not joined. Places nearer to each other than this part of the axis are one.
+# Fewer means of a series are not joined.
 POINTS_OF_LINE: Final = 3
-LEAST_GAP: Final = 0.01
 LEGEND_HEIGHT_PX: Final = 22
 LEGEND_SAMPLE_PX: Final = 34
 LEGEND_GAP_PX: Final = 26
@@ -188,18 +186,6 @@ def _draw_panel(drawn: Multiples, number: int, width: int, height: int, columns:
         rise_px = TITLE_RISE_PX + LINE_HEIGHT_PX * (len(lines) - 1)
         layers.append(write(lines, (0.0, -rise_px), align="left", weight="bold"))
     return alt.LayerChart(layer=layers, width=width, height=height)
-
-
-def choose_offset(places: Sequence[float], position: Position, width: int, series_count: int) -> float:
-    """Return by how many pixels series are set apart: the width of a symbol, or what two neighbouring places leave.
-
-    Between two places is twice as much, so that it shows which symbols belong together. Places that are hardly apart
-    count as one.
-    """
-    least = LEAST_GAP * (position.high - position.low)
-    gaps = [after - before for before, after in pairwise(sorted(set(places))) if after - before > least]
-    per_px = (position.high - position.low) / width
-    return min([SYMBOL_PX, *(gap / per_px / (series_count + 1) for gap in gaps)])
 
 
 def _locate(cells: pl.DataFrame, column: str, drawn: Multiples, number: int, size_px: tuple[int, int]) -> list[Point]:
