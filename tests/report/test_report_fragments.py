@@ -649,8 +649,8 @@ def test_the_data_of_a_figure_are_in_the_words_and_units_of_tables(tmp_path: Pat
     # The command that draws it is among its files.
     command = "-m ccreport plot_figure --evaluation esnet-dtn --figure one --output one<"
     assert command in shown.partition("### Download")[2]
-    # Results elsewhere are named as they were given.
-    options = {"results": "", "out here": " --database 'out here'"}
+    # Results elsewhere are named as they were given, but for where on a machine they are.
+    options = {"results": "", "out here": " --database 'out here'", "/a/b": " --database path/to/results"}
     assert {place: name_folder(Path(place, "my/archive.duckdb")) for place in options} == options
     told = name_evaluation(Path("mine/my.yaml"), Path("out here/my/archive.duckdb"))
     assert told == "--evaluation path/to/my.yaml --database 'out here'"

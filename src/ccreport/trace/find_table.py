@@ -49,9 +49,14 @@ def find_results(asked: Path | None = None) -> Path:
     return Path(str(places.get("results") or RESULTS)) if isinstance(places, dict) else RESULTS
 
 
+def show_database(database: Path) -> Path:
+    """Return the path of a database as pages name it: of results elsewhere they do not say where on a machine."""
+    return Path("path/to/results", *database.parts[-2:]) if database.is_absolute() else database
+
+
 def name_folder(database: Path) -> str:
     """Return the option by which commands that pages print are about the results with a database; none of the usual."""
-    folder = database.parent.parent
+    folder = show_database(database).parent.parent
     return "" if folder == RESULTS else f" --database {shlex.quote(str(folder))}"
 
 

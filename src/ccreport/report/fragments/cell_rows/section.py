@@ -3,6 +3,7 @@
 import shlex
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
+from pathlib import Path
 from typing import Any, Final
 
 import polars as pl
@@ -33,6 +34,7 @@ from ccreport.summarise.grids.plain_numbers import (
     round_value,
 )
 from ccreport.summarise.questions import COMPARISONS
+from ccreport.trace.find_table import show_database
 from ccreport.trace.rows.load_trace import Trace
 from ccreport.trace.rows.select_rows import name_row
 from ccreport.trace.rows.suspects import SuspectRun
@@ -187,5 +189,5 @@ def write_command(table: str, row: Mapping[str, Any], declared: Mapping[str, Any
     words = [word for option, names in options if names for word in (option, name_row(table, row, names))]
     # Evaluations may have tables of the same name.
     if "database" in declared:
-        words += ["--database", str(declared["database"])]
+        words += ["--database", str(show_database(Path(declared["database"])))]
     return shlex.join(["python", "-m", "ccreport", "explain", table, *words])
