@@ -1,3 +1,4 @@
+import dataclasses
 import re
 from string import ascii_lowercase
 from typing import Any
@@ -319,6 +320,13 @@ def test_html_shows_text_literally_and_links_each_number() -> None:
     assert re.findall(r'href="([^"]*)"', html) == ["cells_table_x.html#cell-1", "cells_table_x.html#cell-2"]
     assert 'class="gt_table published"' in html
     assert "<style" not in html
+
+
+def test_a_heading_without_words_is_an_empty_cell_that_heads_nothing() -> None:
+    levels = [[("upper", 2)], [("left", 1), ("right", 1)]]
+    html = format_html(dataclasses.replace(make_grid("text"), spanners=levels))
+    assert re.search(r'<td class="gt_center [^"]*" rowspan="1" colspan="1"></td>', html)
+    assert not re.search(r"<td[^>]* scope=", html)
 
 
 def test_each_row_of_the_summary_is_a_link_once() -> None:

@@ -27,7 +27,7 @@ GROUP: Final = re.compile(r'(<th class="gt_group_heading"[^>]*>)(.*?)(?=</th>)')
 VERDICTS: Final = "table of comparisons"
 LINK_TO_VERDICTS: Final = "#table-comparisons"
 # A header cell without words, which a screen reader would announce.
-NO_HEAD: Final = re.compile(r'<th([^>]*?)(?: scope="colgroup")?>\s*<span>&nbsp;</span>\s*</th>')
+NO_HEAD: Final = re.compile(r'<th([^>]*?)(?: scope="col(?:group)?")?>\s*<span>&nbsp;</span>\s*</th>')
 
 
 def format_html(grid: Grid) -> str:
