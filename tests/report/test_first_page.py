@@ -34,7 +34,7 @@ from ccreport.report.fragments.first_page.sharing_findings import describe_shari
 from ccreport.report.fragments.first_page.software import describe_release, list_authors, render_bibtex
 from ccreport.report.fragments.first_page.starvation_findings import describe_starvation
 from ccreport.report.fragments.first_page.variation_findings import describe_variation
-from ccreport.report.fragments.first_page.verdict_strip import render_strip
+from ccreport.report.fragments.first_page.verdict_strip import render_squares, render_strip
 from ccreport.report.markup.escape import escape_text
 
 CLAIMS = {
@@ -500,12 +500,17 @@ def test_each_claim_is_named_below_its_verdict_and_leads_to_it():
     assert len(set(re.findall(r'<path d="([^"]+)"', shown))) == 3
     assert re.findall(r'class="count">([^<]+)<', shown) == ["1 holds", "1 differs only in size", "1 undecided"]
     assert "<b>" not in shown
+    # Squares alone, in the same order, say in words what they stand for.
+    row = html.unescape(render_squares(judged, declare(judged, 1.0)))
+    link = r'<a href="([^"]+)" title="([\w ]+): [^"]+"><svg class="square (\w+)"'
+    assert [(kind, address) for address, _, kind in re.findall(link, row)] == [own[:2] for own in squares]
+    assert [verdict for _, verdict, _ in re.findall(link, row)] == ["holds", "differs only in size", "undecided"]
 
 
 def test_a_verdict_that_no_claim_has_has_no_row():
     shown = render_strip(make_claims(first=[("holds", 9)]), {"first": CLAIMS["first"]})
     assert re.findall(r'class="count">([^<]+)<', shown) == ["1 holds"]
-    assert render_strip(NO_CLAIMS, {}) == ""
+    assert render_strip(NO_CLAIMS, {}) == render_squares(NO_CLAIMS, {}) == ""
 
 
 # The picture

@@ -70,7 +70,7 @@ from ccreport.report.fragments.first_page.software import (
     list_authors,
     render_bibtex,
 )
-from ccreport.report.fragments.first_page.verdict_strip import render_strip
+from ccreport.report.fragments.first_page.verdict_strip import render_squares, render_strip
 from ccreport.report.fragments.first_page.version_findings import describe_versions
 from ccreport.report.fragments.gallery_pages.figure_kinds import find_examples, render_figure_kinds
 from ccreport.report.fragments.gallery_pages.gallery import render_gallery
@@ -184,8 +184,8 @@ def render_fragments(
         of_means and [*of_means, *describe_bound(runs)],
         show_algorithms(read_variation(database, declared, compared), declared),
     )
-    shows = f"This report shows {variables['evaluation']['exhibits']}.\n"
-    write_fragment(fragments, "findings.md", found or shows)
+    write_fragment(fragments, "findings.md", found or f"This report shows {variables['evaluation']['exhibits']}.\n")
+    write_fragment(fragments, "squares.md", render_squares(judged, declared["claims"]))
     write_fragment(fragments, "verdicts.md", render_strip(judged, declared["claims"]))
     jumps = render_jumps(variables["archive"], count_states(raw_files)["rejected"], has_claims=not judged.is_empty())
     write_fragment(fragments, "jumps.md", jumps)

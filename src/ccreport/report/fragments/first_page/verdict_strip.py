@@ -1,4 +1,4 @@
-"""The verdicts on the first page: a list of the claims for each verdict, of which a click leads to the claim."""
+"""The verdicts on the first page: a square a claim, and the claims listed by verdict; each leads to its claim."""
 
 from collections.abc import Mapping
 from typing import Any, Final
@@ -23,6 +23,18 @@ SIGNS: Final = {
 SQUARE: Final = '<svg class="{kind}" viewBox="0 0 24 24" aria-hidden="true"><path d="{sign}"/></svg>'
 
 
+def render_squares(judged: pl.DataFrame, claims: Mapping[str, Any]) -> str:
+    """Return a row of squares, one for each claim, in the order of `render_strip`; nothing without claims."""
+    if judged.is_empty():
+        return ""
+    squares = "\n".join(
+        f"<a {_lead_to(claim, claims[claim], f'{SHOWN[verdict][0]}: ')}>{_draw_square(verdict)}</a>"
+        for verdict, own in part_claims(judged, claims).items()
+        for claim in own
+    )
+    return fence_html(f'<nav class="squares" aria-label="Claims by verdict">\n{squares}\n</nav>')
+
+
 def render_strip(judged: pl.DataFrame, claims: Mapping[str, Any]) -> str:
     """Return a list of claims, by their titles, for each verdict that a claim has; nothing without claims.
 
@@ -32,8 +44,7 @@ def render_strip(judged: pl.DataFrame, claims: Mapping[str, Any]) -> str:
         return ""
     groups = []
     for verdict, own in part_claims(judged, claims).items():
-        square = SQUARE.format(kind=f"square {KINDS[verdict]}", sign=SIGNS[verdict])
-        listed = "\n".join(_link_claim(judged.filter(claim=claim), claims[claim], square, verdict) for claim in own)
+        listed = "\n".join(_link_claim(judged.filter(claim=claim), claims[claim], verdict) for claim in own)
         name = SHOWN[verdict][len(own) > 1]
         groups.append(f'<li><span class="count">{len(own)} {name}</span>\n<ul>\n{listed}\n</ul></li>')
     shown = "\n".join(groups)
@@ -44,10 +55,18 @@ def render_strip(judged: pl.DataFrame, claims: Mapping[str, Any]) -> str:
     return f'::: {{.content-visible when-format="html"}}\n\n{strip}\n:::\n'
 
 
-def _link_claim(rows: pl.DataFrame, facts: Mapping[str, Any], square: str, verdict: str) -> str:
+def _link_claim(rows: pl.DataFrame, facts: Mapping[str, Any], verdict: str) -> str:
     """Return a claim as an item of the list; of one that is contradicted with the check that is."""
-    claim = rows["claim"][0]
+    link = _lead_to(rows["claim"][0], facts)
     failed = f"<br><small>{text(describe_check(rows, facts))}</small>" if verdict == CONTRADICTED else ""
-    sentence = text(" ".join(facts["text"].split()))
-    link = f'href="claims.html#{make_label("claim", claim)}" title="{sentence}"'
-    return f"<li>{square} <span><a {link}>{title_claim(facts)}</a>{failed}</span></li>"
+    return f"<li>{_draw_square(verdict)} <span><a {link}>{title_claim(facts)}</a>{failed}</span></li>"
+
+
+def _lead_to(claim: str, facts: Mapping[str, Any], before: str = "") -> str:
+    """Return the attributes of a link to a claim, which has its sentence as a title."""
+    sentence = text(before + " ".join(facts["text"].split()))
+    return f'href="claims.html#{make_label("claim", claim)}" title="{sentence}"'
+
+
+def _draw_square(verdict: str) -> str:
+    return SQUARE.format(kind=f"square {KINDS[verdict]}", sign=SIGNS[verdict])
