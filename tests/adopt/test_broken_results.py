@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 from archives import write_archive
+from captures import Conversation, write_pcap
 from own_files import START_S, client_output
 
 from ccreport.adopt.adopt import adopt
@@ -101,3 +102,22 @@ def test_a_layout_of_the_folder_above_is_told(tmp_path: Path, capsys: pytest.Cap
     adopt(folder, check=True)
     told = "The folder above has a layout.yaml, which is not read here: python -m ccreport adopt "
     assert f"{told}{folder.parent} --check\n" in capsys.readouterr().out
+
+
+def test_a_capture_that_ends_early_is_named_and_costs_no_run(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    names = [f"run{number}_cubic_20ms.json" for number in (1, 2)]
+    folder = write_results(tmp_path / "raw", names, {})
+    whole = write_pcap(Conversation().handshake().packets)
+    for number, capture in ((1, whole), (2, whole[:-5])):
+        (folder / f"run{number}_cubic_20ms.pcap").write_bytes(capture)
+    assert adopt(folder, check=False) == 0
+    capsys.readouterr()
+    assert adopt(folder, check=True) == 0
+    printed = capsys.readouterr().out
+    assert (
+        "Not read, or not as a whole:\n"
+        "  run2_cubic_20ms.pcap: the capture ends inside a packet; all packets before it are used\n"
+    ) in printed
+    assert "run1_cubic_20ms.pcap" not in printed

@@ -9,6 +9,7 @@ from typing import Any, Final, NamedTuple
 
 from ccreport.archive.raw_file import RawFileError, iterate_blocks, read_head, read_whole
 from ccreport.core.identifiers import normalise_address
+from ccreport.ingest.captures.cut import find_cut
 from ccreport.ingest.harness.qdiscs import find_buffer, parse_qdiscs
 from ccreport.ingest.iperf3.reader import read_client_output
 from ccreport.inventory.formats import recognise_format
@@ -17,11 +18,12 @@ from ccreport.inventory.single_files import list_problems
 Ends = tuple[str, int, str, int]
 
 CLIENT_FORMATS: Final = frozenset({"iperf3", "iperf3-stream", "pscheduler"})
+CAPTURES: Final = frozenset({"pcap", "pcapng"})
 # Kinds as layouts call them, by format.
 KINDS: Final = {
     **dict.fromkeys(CLIENT_FORMATS, "iperf3"),
     **{name: name for name in ("ss", "mpstat", "netperf", "flent", "nstat")},
-    **dict.fromkeys(("pcap", "pcapng"), "tcpdump"),
+    **dict.fromkeys(CAPTURES, "tcpdump"),
 }
 # Only a server's result says from whom it accepted a connection.
 SERVER: Final = re.compile(rb'"accepted_connection"\s*:')
@@ -37,7 +39,8 @@ SOCKET: Final = re.compile(rb"^\S[^\n]*?\s(\S+):(\d+)\s+(\S+):(\d+)\s*(?:[a-z<]|
 BROKEN: Final = frozenset({"empty", "not_json", "truncated_json"})
 # What is read of a file of samples: hours of one connection.
 SAMPLES_LIMIT_BYTES: Final = 2**26
-# What is sampled beside tests, of which a reader says what it had to repair; captures are too long for that here.
+# What is sampled beside tests, of which a reader says what it had to repair; of captures, which are longer, only
+# whether they end early is looked at.
 SAMPLED: Final = ("ss", "mpstat")
 PROBLEMS_SHOWN: Final = 2
 
@@ -95,6 +98,8 @@ def read_content(path: Path) -> Content:
         samples = _read_samples(path) if form == "ss" else Content(form)
         problems = list_problems(form, path)
         return replace(samples, problem="; ".join(problems[:PROBLEMS_SHOWN]) or None)
+    if form in CAPTURES:
+        return Content(KINDS[form], problem=find_cut(path))
     if QDISC.search(head):
         return _read_qdiscs(path)
     return _read_broken(path) if form in ("empty", "json") else Content(KINDS.get(form))

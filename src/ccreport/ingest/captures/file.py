@@ -14,6 +14,7 @@ import polars as pl
 
 from ccreport.archive.raw_file import BLOCK_BYTES, RawFileError, iterate_blocks
 from ccreport.core.text import count_things
+from ccreport.ingest.captures.cut import CUT_MESSAGE
 from ccreport.ingest.captures.decode.layout import (
     ABSENT,
     BAD_BLOCK,
@@ -223,8 +224,7 @@ class CaptureReader:
         if position == ABSENT:
             raise RawFileError("empty", "the file is empty; tcpdump wrote nothing to it", offset=0)
         if left:
-            message = "the capture ends inside a packet; all packets before it are used"
-            raise RawFileError("truncated_capture", message, offset=offset)
+            raise RawFileError("truncated_capture", CUT_MESSAGE, offset=offset)
 
     def _analyse(
         self, buffer: Bytes, position: int, end: int, offset: int
