@@ -329,6 +329,15 @@ def test_each_condition_of_the_archive_is_a_panel(database: Path, tmp_path: Path
         tmp_path / "named", built, title="Alone", overlapped=False, where="TRUE", panels_by=["parameter_value"]
     )
     assert "(a) build after" in read(named / "caption.txt")
+    # Versions are counted, not spelt.
+    versions = pl.when(is_bbr).then(pl.lit("6.12")).otherwise(pl.lit("6.2"))
+    tables["runs"] = tables["runs"].with_columns(parameter_value=versions)
+    (tmp_path / "counted").mkdir()
+    built = make_database(tmp_path / "counted", tables)
+    counted = plot(
+        tmp_path / "counted", built, title="Alone", overlapped=False, where="TRUE", panels_by=["parameter_value"]
+    )
+    assert "(a) build 6.2, CUBIC; (b) build 6.12, BBR." in read(counted / "caption.txt")
     # One condition needs no letter.
     together = plot(tmp_path / "both", database, title="Both", where="TRUE", panels_by=["mode", "flows_count"])
     assert "(a)" not in read(together / "caption.txt")

@@ -14,6 +14,7 @@ from ccreport.core.declarations import load_yaml, read_query
 from ccreport.core.declared_files import DeclarationError
 from ccreport.core.evaluation import load_evaluation
 from ccreport.core.tables import conform
+from ccreport.figures.select.condition_cells import list_values, sort_conditions
 from ccreport.report.fragments.first_page.mean_findings import describe_means
 from ccreport.summarise.database import connect
 from ccreport.summarise.grids.pooled_settings import describe_pooled, explain_missing_intervals
@@ -248,6 +249,33 @@ def test_the_documented_example_is_an_evaluation(tmp_path: Path) -> None:
     # 23, 24 and 25 over 12, 13 and 14 Mbit/s
     assert quotient["value"] == pytest.approx(24 / 13)
     assert quotient["n"] == 3
+
+
+@pytest.mark.parametrize(
+    ("name", "values"),
+    [
+        ("kernel_build", ["6.1", "6.2", "6.12"]),
+        ("image", ["v6.1.9", "v6.2.0", "v6.12.0", "v6.12.0-rc1"]),
+        ("gain", ["0.25", "0.5", "10", "auto"]),
+    ],
+)
+def test_values_of_a_parameter_are_in_the_order_in_which_people_count(
+    name: str, values: list[str], tmp_path: Path
+) -> None:
+    runs = [
+        run(n, {"cubic": n}, parameter_name=name, parameter_value=value, condition_id=value)
+        for n, value in enumerate(sorted(values, reverse=True), 1)
+    ]
+    table, _ = summarise("means", build_database(tmp_path, gather(*runs), GENERIC), GENERIC)
+    assert table["parameter_value"].to_list() == values
+    # Figures count alike.
+    shown = pl.DataFrame({"parameter_name": name, "parameter_value": sorted(values)})
+    assert list_values(shown, "parameter_value") == values
+    rows = [(name, value) for value in sorted(values)] + [(None, None)]
+    assert sort_conditions(rows, ["parameter_name", "parameter_value"]) == [
+        *((name, own) for own in values),
+        (None, None),
+    ]
 
 
 def test_a_swept_parameter_is_in_the_order_of_its_numbers(tmp_path: Path) -> None:

@@ -172,6 +172,8 @@ def _list_orders(conditions: Sequence[str]) -> Iterator[str]:
             yield f"{name}_rank"
         elif name == "path_rtt":
             yield "rtt_ms"
+        elif name == "parameter_value":
+            yield "natural_key(parameter_value, parameter_name)"
         yield name
 
 

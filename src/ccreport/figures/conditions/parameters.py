@@ -1,5 +1,6 @@
 """Parameters of kernel modules: what their numbers mean, what the kernel takes by default, and what others do to it."""
 
+import contextlib
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
@@ -40,20 +41,13 @@ BOUNDS: Final = "Dotted: the rate that each flow is paced to, times the algorith
 
 def place_parameters(runs: pl.DataFrame) -> tuple[dict[str, float], Position]:
     """Return the places of the values in order of their numbers, and the axis: below a value of parts is its number."""
-    values = sorted(list_values(runs, "parameter_value"), key=_sort_value)
+    values = list_values(runs, "parameter_value")
     names = [name for name in list_values(runs, "parameter_name") if name is not None]
     known = PARAMETERS.get(names[0]) if len(names) == 1 else None
     labels = [_label(value, known) for value in values]
     places = {value: float(place) for place, value in enumerate(values)}
     ticks = list(zip(places.values(), labels, strict=True))
     return places, Position(_title(names, known), -0.5, len(values) - 0.5, ticks)
-
-
-def _sort_value(value: str) -> tuple[bool, float, str]:
-    try:
-        return (False, float(value), value)
-    except ValueError:
-        return (True, 0.0, value)
 
 
 def _title(names: Sequence[str], known: Parameter | None) -> str:
@@ -65,9 +59,9 @@ def _title(names: Sequence[str], known: Parameter | None) -> str:
 
 def _label(value: str, known: Parameter | None) -> str:
     lines = [display_name(value)]
-    is_text, number, _ = _sort_value(value)
-    if known and known.parts > 1 and not is_text:
-        lines.append(f"= {round(number / known.parts, 3):g}")
+    if known and known.parts > 1:
+        with contextlib.suppress(ValueError):
+            lines.append(f"= {round(float(value) / known.parts, 3):g}")
     return "\n".join([*lines, *(["default"] if known and value == known.default else [])])
 
 

@@ -30,6 +30,7 @@ from ccreport.figures.select.condition_cells import (
     read_algorithm_rates,
     refuse_parts,
     require_two,
+    sort_conditions,
     summarise_cells,
 )
 from ccreport.figures.select.declaration import FigureDeclaration
@@ -229,7 +230,7 @@ def _draw(
 def _list_panels(runs: pl.DataFrame, keys: Sequence[str]) -> list[tuple[Any, ...]]:
     if not keys:
         return [()]
-    found = runs.select(keys).unique().sort(keys, nulls_last=True).rows()
+    found = sort_conditions(runs.select(keys).unique().rows(), keys)
     if len(found) > PANELS_AT_MOST:
         raise refuse_parts(f"{len(found)} panels", runs, keys)
     if keys[0] != "cc":

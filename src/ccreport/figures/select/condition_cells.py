@@ -3,6 +3,9 @@
 A cell pools the runs that share the values of its keys. Its mean and interval are those of the published tables.
 """
 
+import contextlib
+import math
+import re
 from collections.abc import Sequence
 from typing import Any, Final
 
@@ -36,6 +39,10 @@ SETTINGS: Final = (
     "loss_pattern",
     "rtt_ms",
 )
+# Names of parameters whose values are versions, and how values are that are versions of any parameter.
+VERSIONS: Final = re.compile("kernel|build|version|release", re.IGNORECASE)
+SEVERAL_DOTS: Final = re.compile(r"[0-9]\.[0-9]+\.[0-9]")
+DIGITS: Final = re.compile("[0-9]+")
 # Of a column, in a message.
 VALUES_AT_MOST: Final = 6
 CELLS: Final = """
@@ -126,9 +133,41 @@ def list_varying_settings(runs: pl.DataFrame, settings: Sequence[str]) -> list[s
 
 
 def list_values(runs: pl.DataFrame, column: str) -> list[Any]:
-    """Return the values of a column in ascending order, absence last."""
+    """Return the values of a column in ascending order, those of a parameter as people count, absence last."""
+    if column == "parameter_value":
+        pairs = runs.select("parameter_name", column).unique().sort(column, "parameter_name", nulls_last=True).rows()
+        return list(dict.fromkeys(value for _, value in sorted(pairs, key=lambda pair: natural_key(pair[1], pair[0]))))
     values: list[Any] = runs[column].unique().sort(nulls_last=True).to_list()
     return values
+
+
+def natural_key(value: str | None, name: str | None) -> tuple[bool, float, str]:
+    """Return by what values of a parameter are in the order in which people count, as the macro of that name does.
+
+    0.25 is before 0.5, but version 6.2 before 6.12.
+    """
+    if value is None:
+        return True, math.inf, ""
+    number = math.inf
+    if not (VERSIONS.search(name or "") or SEVERAL_DOTS.search(value)):
+        with contextlib.suppress(ValueError):
+            number = float(value)
+    return False, number, DIGITS.sub(lambda digits: digits[0].zfill(18), value)
+
+
+def sort_conditions(rows: Sequence[tuple[Any, ...]], columns: Sequence[str]) -> list[tuple[Any, ...]]:
+    """Return combinations of values of columns in ascending order, parameters as people count, absence last."""
+
+    def key(row: tuple[Any, ...]) -> list[Any]:
+        named = dict(zip(columns, row, strict=True))
+        return [
+            natural_key(value, named.get("parameter_name"))
+            if column == "parameter_value"
+            else (value is None, 0 if value is None else value)
+            for column, value in named.items()
+        ]
+
+    return sorted(rows, key=key)
 
 
 def refuse_parts(parts: str, runs: pl.DataFrame, columns: Sequence[str], kind: str = "runs") -> MissingFigure:

@@ -5,14 +5,17 @@ from dataclasses import replace
 from typing import Any, Final
 
 import duckdb
+import polars as pl
 
-from ccreport.figures.select.condition_cells import list_varying
+from ccreport.figures.select.condition_cells import list_varying, sort_conditions
 from ccreport.figures.select.declaration import FigureDeclaration, refuse_where
 from ccreport.figures.select.recording_database import Database
 from ccreport.figures.wording.conditions import describe_panel
 from ccreport.summarise.database import quote_name, quote_text
 
 PANELS_AT_MOST: Final = 12
+# By what panels are in order; the name need not be among the columns that tell panels apart.
+ORDER: Final = {"least_rtt_ms": "min(rtt_ms)", "parameter_name": "min(parameter_name)"}
 
 
 def split_by_condition(declaration: FigureDeclaration, database: Database) -> tuple[FigureDeclaration, str]:
@@ -25,7 +28,8 @@ def split_by_condition(declaration: FigureDeclaration, database: Database) -> tu
     fitting = f"is_counted AND (mode = 'both') = {declaration.overlapped}"
     # The condition ends before the line does: it may close with a comment.
     where = f"{fitting} AND (\n{declaration.where}\n)"
-    query = f"SELECT {names} FROM labelled_runs WHERE {where} GROUP BY ALL ORDER BY min(rtt_ms), {names}"  # noqa: S608
+    order = ", ".join(f"{value} AS {name}" for name, value in ORDER.items() if name not in declaration.panels_by)
+    query = f"SELECT {names}, {order} FROM labelled_runs WHERE {where} GROUP BY ALL ORDER BY ALL"  # noqa: S608
     try:
         conditions = database.ask(query)
     except duckdb.Error as error:
@@ -35,7 +39,9 @@ def split_by_condition(declaration: FigureDeclaration, database: Database) -> tu
         return declaration, ""
     if "parameter_value" in varying and "parameter_name" in declaration.panels_by:
         varying = list(dict.fromkeys(["parameter_name", *varying]))
-    found = conditions.select(varying).rows()
+    ordered = list(dict.fromkeys(["least_rtt_ms", *declaration.panels_by, "parameter_name"]))
+    rows = sort_conditions(conditions.select(ordered).rows(), ordered)
+    found = pl.DataFrame(rows, schema=conditions.select(ordered).schema, orient="row").select(varying).rows()
     name = _name_parameter(database, where) if "parameter_value" in varying else None
     panels = [_declare(varying, values, name) for values in found[:PANELS_AT_MOST]]
     others = len(found) - len(panels)

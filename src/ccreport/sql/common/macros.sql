@@ -13,6 +13,18 @@ CREATE MACRO cell_cv(strata) AS
 CREATE MACRO cell_within_cv(strata) AS
     list_avg(list_transform(strata, lambda s: list_aggregate(s, 'stddev_samp') / nullif(list_avg(s), 0)));
 
+-- By what values of a parameter are in the order in which people count: 0.25 is before 0.5, but version 6.2 before 6.12. They
+-- are versions where the parameter's name says so, or with several dots. Figures do the same (condition_cells.py).
+CREATE MACRO are_versions(value, name) AS
+    regexp_matches(coalesce(name, ''), '(?i)kernel|build|version|release') OR regexp_matches(value, '\d\.\d+\.\d');
+CREATE MACRO natural_key(value, name) AS {
+    'number': CASE WHEN NOT are_versions(value, name) THEN try_cast(value AS DOUBLE) END,
+    'text': array_to_string(list_transform(
+        regexp_extract_all(value, '\d+|\D+'),
+        lambda piece: CASE WHEN piece[1] BETWEEN '0' AND '9' THEN lpad(piece, greatest(len(piece), 18)::INTEGER, '0') ELSE piece END
+    ), '')
+};
+
 -- Quantiles for the 95 % intervals below, for degrees of freedom from 1 on, fractions included. DuckDB has none, so these
 -- are polynomials fitted to scipy's t.ppf and chi2.ppf; the largest error is 0.01 %.
 -- Student's t at 0.975.

@@ -85,4 +85,4 @@ FROM cells, LATERAL (SELECT cell_interval(strata) AS bounds, cell_cv_interval(st
 ORDER BY
     labels_rank, labels, host, min(rtt_ms) OVER (PARTITION BY labels, host, path_rtt), path_rtt, loss_pct, loss_pattern,
     bottleneck_bps, buffer_bytes, queue_discipline, pacing_bps, background_udp_bps, volume_bytes, parameter_name,
-    try_cast(parameter_value AS DOUBLE), parameter_value, flows_count, beside NULLS FIRST, algorithm_rank, algorithm
+    natural_key(parameter_value, parameter_name), parameter_value, flows_count, beside NULLS FIRST, algorithm_rank, algorithm
