@@ -5,14 +5,13 @@ import re
 from dataclasses import replace
 from pathlib import Path
 
-from ccreport.figures.exhibits import Exhibit, list_exhibits
+from ccreport.figures.exhibits import Exhibit, has_rows, list_exhibits
 from ccreport.figures.kinds import BUILDERS
 from ccreport.figures.select.declaration import CAPTURE_KINDS
 from ccreport.figures.topics import OTHERS, TOPICS
 from ccreport.report.fragments.absent_exhibits import (
     describe_empty_tables,
     describe_missing_figures,
-    has_rows,
     leave_out_foreign,
 )
 from ccreport.report.fragments.gallery_pages.gallery import FIGURES_AT_MOST, list_pages, render_gallery
@@ -115,7 +114,7 @@ def test_tables_without_rows_are_one_sentence(tmp_path: Path) -> None:
     for name, text in {"full": "n\n1\n", "bare": "n\n", "void": "n\n"}.items():
         (tmp_path / f"{name}.csv").write_text(text)
     tables = [Exhibit(name, name.title()) for name in ("full", "bare", "void")]
-    empty = [table for table in tables if not has_rows(table, tmp_path)]
+    empty = [table for table in tables if not has_rows(table.name, tmp_path)]
     said = describe_empty_tables(empty)
     assert said.splitlines()[2] == "2 tables have no rows in this archive: [Bare]{#table-bare}; [Void]{#table-void}."
     assert describe_empty_tables([]) == ""
@@ -174,7 +173,7 @@ def test_links_to_figures_lead_past_their_thumbnails(tmp_path: Path) -> None:
     assert (tmp_path / "fragments/claims.md").read_text() == "[gone](figures.qmd#figure-figure-5)\n"
 
 
-def test_figures_without_a_publication_have_numbers_of_the_whole_report_and_tables_those_of_their_page() -> None:
+def test_figures_and_tables_without_a_publication_have_numbers_of_the_whole_report(tmp_path: Path) -> None:
     declared = {
         "run": {"kind": "cwnd_over_time", "title": "Window"},
         "rates": {"kind": "rate_by_rtt", "title": "Rates"},
@@ -184,4 +183,8 @@ def test_figures_without_a_publication_have_numbers_of_the_whole_report_and_tabl
         ("rates", "Figure 1: Rates"),
         ("run", "Figure 2: Window"),
     ]
-    assert [table.number for table in list_exhibits({"means": {"title": "Means"}})] == [""]
+    for name, text in {"bare": "n\n", "means": "n\n1\n", "jobs": "n\n1\n"}.items():
+        (tmp_path / f"{name}.csv").write_text(text)
+    tables = list_exhibits({name: {"title": name.title()} for name in ("bare", "means", "jobs")}, tmp_path)
+    # What no page shows leaves no gap.
+    assert [(table.name, table.number) for table in tables] == [("means", "1"), ("jobs", "2"), ("bare", "3")]

@@ -10,6 +10,7 @@ from test_explain import FACTS
 from test_summarise import EVALUATION, gather, run
 
 from ccreport.__main__ import main
+from ccreport.core.evaluation import load_evaluation
 from ccreport.trace.explain_exhibit import has_exhibit, list_declared
 from ccreport.trace.find_table import describe_others
 
@@ -80,18 +81,17 @@ def test_a_table_by_its_number(results: Path, capsys: pytest.CaptureFixture[str]
     assert capsys.readouterr().out.startswith("esnet-dtn, table_2_testbed, row 1: ")
 
 
-def test_a_number_that_only_pages_count_is_looked_up_in_the_report_first(
+def test_a_number_without_a_publication_is_looked_up_in_the_report_first(
     results: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     place = tmp_path / "results"
-    fragments = place / "generic/fragments"
-    fragments.mkdir(parents=True)
+    (summaries := place / "generic/summaries").mkdir(parents=True)
     (place / "esnet-dtn").symlink_to(results / "esnet-dtn")
     runs = [run(n, {cc: 9.0}, rtt_ms=10.0, condition_id=cc, **FACTS) for n, cc in enumerate(("bbr", "cubic"))]
     build_database(place / "generic", gather(*runs), EVALUATION.with_name("generic.yaml"))
     (tmp_path / "config.yaml").write_text("evaluation: generic\n")
-    shown = "\n".join(f"{{{{< include fragments/table_{name}.md >}}}}" for name in ("means", "jobs"))
-    (fragments / "tables.md").write_text(shown)
+    for name in load_evaluation(EVALUATION.with_name("generic.yaml"))["tables"]:
+        (summaries / f"{name}.csv").write_text("n\n1\n" if name in ("means", "jobs") else "n\n")
 
     def explain_number(name: str) -> str:
         main(["explain", name, "--database", str(place)])
@@ -105,7 +105,8 @@ def test_a_number_that_only_pages_count_is_looked_up_in_the_report_first(
     assert list(numbers) == [str(number) for number in range(1, len(numbers) + 1)]
     assert numbers["2"].heading == f"Figure 2: {numbers['2'].title}"
     assert explain_number("Figure 2").endswith(f"({numbers['2'].name})")
-    assert explain_number("1").endswith(f"({numbers['1'].name})")
+    # By its number alone the figure is meant.
+    assert explain_number("1") == "Table 1 is another matter: explain 'Table 1'"
     # What the report has not another evaluation may have.
     assert explain_number("Table II").startswith("esnet-dtn, table_2_testbed, row 1: ")
 

@@ -23,8 +23,7 @@ ROMAN: Final = {str(number): name for number, name in enumerate(("I", "II", "III
 class Exhibit:
     """One table or figure that the evaluation declares; it `is_ours` where it is not a publication's.
 
-    Figures have one `number` in the whole report, and one without data `is_missing` there. The number of a table may be
-    empty: then pages count.
+    Each has one `number` in the whole report, where one without data `is_missing`.
     """
 
     name: str
@@ -41,10 +40,10 @@ class Exhibit:
         return f"Figure {self.number}: {self.title}" if self.is_figure and self.number else self.title
 
 
-def list_exhibits(declared: Mapping[str, Mapping[str, Any]], figures: Path | None = None) -> list[Exhibit]:
+def list_exhibits(declared: Mapping[str, Mapping[str, Any]], made: Path | None = None) -> list[Exhibit]:
     """Return the tables or the figures of an evaluation: a publication's, then ours as the pages have them.
 
-    `figures` is the folder of figures, if they are; those without data there come last of ours.
+    `made` is the folder of published tables, or of figures; those without data there come last of ours.
     """
     titles = {name: " ".join(facts["title"].split()) for name, facts in declared.items()}
     by_name, by_title = PUBLISHED
@@ -53,24 +52,21 @@ def list_exhibits(declared: Mapping[str, Mapping[str, Any]], figures: Path | Non
         name: facts.get("kind") in CAPTURE_KINDS or name in CAPTURE_TABLES for name, facts in declared.items()
     }
 
-    missing = {name for name in declared if figures is not None and (figures / name / "missing.txt").exists()}
+    missing = {name for name in declared if made is not None and _is_missing(made, name)}
 
     def place(name: str) -> tuple[bool, bool, bool, int]:
         kind, is_ours = declared[name].get("kind"), published[name] is None
         return is_ours, is_ours and name in missing, of_captures[name], place_kind(kind) if kind and is_ours else 0
 
-    def number_ours(name: str) -> str:
-        # Beside a publication's numbers ours are a supplement's.
-        prefix = "S" if any(published.values()) else ""
-        return f"{prefix}{next(ours)}" if prefix or "kind" in declared[name] else ""
-
+    # Beside a publication's numbers ours are a supplement's.
+    prefix = "S" if any(published.values()) else ""
     ours = itertools.count(1)
     return [
         Exhibit(
             name,
             declared[name]["title"],
             of_captures[name],
-            found[1] if (found := published[name]) else number_ours(name),
+            found[1] if (found := published[name]) else f"{prefix}{next(ours)}",
             "kind" in declared[name],
             published[name] is None,
             name in missing,
@@ -79,11 +75,24 @@ def list_exhibits(declared: Mapping[str, Mapping[str, Any]], figures: Path | Non
     ]
 
 
-def find_exhibits(evaluation: Mapping[str, Any], figures: Path | None = None) -> dict[str, tuple[str, Exhibit]]:
+def _is_missing(made: Path, name: str) -> bool:
+    """Tell whether a figure says why it was not drawn, or a published table has no rows."""
+    return (made / name / "missing.txt").exists() or ((made / f"{name}.csv").exists() and not has_rows(name, made))
+
+
+def has_rows(table: str, tables: Path) -> bool:
+    """Tell whether a published table has rows, by its CSV file in a folder."""
+    with (tables / f"{table}.csv").open(encoding="utf-8") as lines:
+        return sum(1 for _, _ in zip(range(2), lines, strict=False)) > 1
+
+
+def find_exhibits(
+    evaluation: Mapping[str, Any], figures: Path | None = None, tables: Path | None = None
+) -> dict[str, tuple[str, Exhibit]]:
     """Return page (`figures` or `tables`) and exhibit by the name of every figure and table of an evaluation."""
     listed = {
         "figures": list_exhibits(evaluation["figures"], figures),
-        "tables": list_exhibits(evaluation["tables"]),
+        "tables": list_exhibits(evaluation["tables"], tables),
     }
     return {exhibit.name: (page, exhibit) for page, exhibits in listed.items() for exhibit in exhibits}
 
@@ -92,7 +101,6 @@ def find_number(exhibits: Iterable[Exhibit], wanted: str) -> str | None:
     """Return the name of the exhibit of a number in the report: `Figure S6`, `S6`, `table ii`, `Table 2`."""
     kind = match.lastgroup if (match := NUMBER.match(wanted)) else None
     number = NUMBER.sub("", wanted).upper()
-    if kind == "table" and number in ROMAN:
-        number = ROMAN[number]
+    numbers = [number, *([ROMAN[number]] if kind == "table" and number in ROMAN else [])]
     fitting = (one for one in exhibits if kind is None or one.is_figure == (kind == "figure"))
-    return next((exhibit.name for exhibit in fitting if exhibit.number and exhibit.number == number), None)
+    return next((exhibit.name for exhibit in fitting if exhibit.number and exhibit.number in numbers), None)

@@ -25,8 +25,6 @@ from ccreport.trace.shown_runs import show_files, show_runs
 KINDS: Final = ("table", "figure", "claim")
 # V, S12, 3a
 IS_NUMBER: Final = re.compile(r"[A-Z]?\d+[a-z]?|[IVX]+", re.IGNORECASE)
-# {{< include fragments/table_means.md >}}
-INCLUDED: Final = re.compile(r"include fragments/table_(\w+)\.md")
 
 
 def find_exhibit(place: Path, name: str, evaluation: str = "") -> tuple[Path, Exhibit] | None:
@@ -42,12 +40,10 @@ def find_exhibit(place: Path, name: str, evaluation: str = "") -> tuple[Path, Ex
     figures: list[str] = []
     for database in databases:
         exhibits = list_declared(database, evaluation)
-        # Only the report's own, which goes first, counts what has no number.
-        counted = exhibits if database == databases[0] else {}
         found = _choose(exhibits, name)
         if found and found.is_ours and name.isdecimal() and list_claims(database):
             found = None
-        if found := found or _choose_counted(database, counted, name):
+        if found:
             return database, found
         figures += exhibits.keys() - {*known}
     number = NUMBER.sub("", name)
@@ -57,11 +53,8 @@ def find_exhibit(place: Path, name: str, evaluation: str = "") -> tuple[Path, Ex
         own = list_declared(databases[0], evaluation).values()
         of_figures = {exhibit.number for exhibit in own if exhibit.is_figure}
         # By its number alone a figure is meant.
-        numbers = (
-            [exhibit.number for exhibit in own if exhibit.number and exhibit.is_figure and not exhibit.is_missing]
-            if kind == "figure"
-            else [call_table(exhibit, of_figures) for exhibit in own if exhibit.number and not exhibit.is_figure]
-        )
+        shown = [one for one in own if one.is_figure == (kind == "figure") and not one.is_missing]
+        numbers = [one.number if one.is_figure else call_table(one, of_figures) for one in shown]
         if numbers:
             evaluation = databases[0].resolve().parent.name
             raise InputError(f"the report on {evaluation} has no {name}; its {kind}s are {', '.join(numbers)}")
@@ -93,21 +86,6 @@ def _choose(exhibits: Mapping[str, Exhibit], name: str) -> Exhibit | None:
     return exhibits.get(name) or exhibits.get(find_number(exhibits.values(), name) or "")
 
 
-def _choose_counted(database: Path, exhibits: Mapping[str, Exhibit], name: str) -> Exhibit | None:
-    """Return the table without a number of its own that the report's page of tables shows as, say, Table 1.
-
-    A number alone is a claim's where claims were judged.
-    """
-    asked = NUMBER.match(name)
-    kind, number = asked.lastgroup if asked else None, NUMBER.sub("", name)
-    page = database.parent / "fragments/tables.md"
-    is_other = kind == "figure" or not number.isdecimal() or (kind is None and bool(list_claims(database)))
-    if is_other or not page.is_file():
-        return None
-    shown = [exhibits[own] for own in INCLUDED.findall(page.read_text(encoding="utf-8")) if own in exhibits]
-    return shown[int(number) - 1] if 1 <= int(number) <= len(shown) and not shown[int(number) - 1].number else None
-
-
 def list_declared(database: Path, evaluation: str = "") -> dict[str, Exhibit]:
     """Return the tables and figures of an evaluation by name, else of that of a database; none where it has moved."""
     try:
@@ -117,7 +95,7 @@ def list_declared(database: Path, evaluation: str = "") -> dict[str, Exhibit]:
         if evaluation:
             raise
         return {}
-    tables = {table.name: table for table in list_exhibits(declared["tables"])}
+    tables = {table.name: table for table in list_exhibits(declared["tables"], database.parent / "summaries")}
     figures = list_exhibits(declared["figures"], database.parent / "figures")
     # A table's name is that of the table.
     return {one.name if one.name not in tables else one.heading: one for one in figures} | tables

@@ -25,12 +25,6 @@ def find_missing(figure: Exhibit, figures: Path) -> str:
     return missing.read_text(encoding="utf-8").strip() if missing.exists() else ""
 
 
-def has_rows(table: Exhibit, tables: Path) -> bool:
-    """Tell whether a published table has rows, by its CSV file in a folder."""
-    with (tables / f"{table.name}.csv").open(encoding="utf-8") as lines:
-        return sum(1 for _, _ in zip(range(2), lines, strict=False)) > 1
-
-
 def describe_missing_figures(
     missing: Sequence[Exhibit], declared: Mapping[str, Mapping[str, Any]], figures: Path
 ) -> str:

@@ -17,7 +17,7 @@ from ccreport.core.evaluation import MEANS, load_evaluation
 from ccreport.core.schema_problems import guess
 from ccreport.core.tables import read_table
 from ccreport.core.text import count_things
-from ccreport.figures.exhibits import find_exhibits, list_exhibits
+from ccreport.figures.exhibits import find_exhibits, has_rows, list_exhibits
 from ccreport.figures.kit.theme import call_algorithms
 from ccreport.measure import ARCHIVE_TABLES
 from ccreport.rebuild.batches import read_batches, table_files
@@ -50,7 +50,6 @@ from ccreport.report.fragments.absent_exhibits import (
     describe_empty_tables,
     describe_missing_figures,
     find_missing,
-    has_rows,
     leave_out_foreign,
 )
 from ccreport.report.fragments.claim_exhibits import leave_out_unrelated
@@ -229,7 +228,7 @@ def render_fragments(
     for name, has_cells in (("reproduction", True), ("reproduction_report", False)):
         page = render_reproduction(named_cells, titles, algorithms, about, doubts, reasons, heads, has_cells=has_cells)
         write_fragment(fragments, f"{name}.md", page)
-    shown_in, option = find_exhibits(declared, figures), name_folder(database)
+    shown_in, option = find_exhibits(declared, figures, summaries), name_folder(database)
     # On paper both tables of claims are read, one after the other.
     for name, has_reasons in (("claims", True), ("claims_report", False)):
         page = render_claims(judged, declared["claims"], shown_in, has_reasons=has_reasons, option=option)
@@ -248,7 +247,7 @@ def _read_published(table: str, declared: Mapping[str, Any], summaries: Path) ->
 
 def _count_exhibits(declared: Mapping[str, Any], summaries: Path, figures: Path) -> str:
     """Return how many tables and figures have data."""
-    tables = sum(has_rows(table, summaries) for table in list_exhibits(declared["tables"]))
+    tables = sum(has_rows(table, summaries) for table in declared["tables"])
     drawn = sum(not find_missing(figure, figures) for figure in list_exhibits(declared["figures"], figures))
     return f"{count_things(tables, 'table')} and {count_things(drawn, 'figure')}"
 
@@ -265,14 +264,14 @@ def _render_exhibits(
     has_captures: bool,
     has_others: bool,
 ) -> None:
-    published, drawn = list_exhibits(declared["tables"]), list_exhibits(declared["figures"], figures)
+    published, drawn = list_exhibits(declared["tables"], summaries), list_exhibits(declared["figures"], figures)
     for table in published:
         render_table_fragment(table, summaries, fragments)
     for figure in drawn:
         beside, facts = describe_beside(figure.name, judged, declared["claims"]), declared["figures"][figure.name]
         told = {"declared": facts, "beside": beside, "read": read, "options": options}
         render_figure_fragment(figure, figures, fragments, **told)
-    empty = [table for table in published if not has_rows(table, summaries)]
+    empty = [table for table in published if not has_rows(table.name, summaries)]
     missing = [figure for figure in drawn if find_missing(figure, figures)]
     # What shows captures is on their page, where there are any.
     own_page = [exhibit for exhibit in (*published, *drawn) if exhibit.is_of_captures] if has_captures else []

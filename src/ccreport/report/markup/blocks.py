@@ -125,7 +125,7 @@ def render_varying(
 
 
 def render_float(label: str, content: str, caption: str, name: str = "") -> str:
-    """Return content with a label to refer to and a caption (Markdown) with its number, `name` where it has one."""
+    """Return content with a label and a caption (Markdown), which begins with the number `name` in the whole report."""
     attributes = f"#{label} number={name}" if name else f"#{label}"
     return f"::: {{{attributes}}}\n\n{content}\n{caption}\n\n:::\n"
 

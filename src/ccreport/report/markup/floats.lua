@@ -1,9 +1,11 @@
--- Numbered figures and tables, and references to them (`@tbl-x`), for either renderer: a filter of pandoc's and a part of
--- filter.lua. Numbers count per page and kind, but for those that are given, such as the paper's; Quarto would count all.
+-- Figures and tables with captions, and references to them (`@tbl-x`), for either renderer: a filter of pandoc's and a part
+-- of filter.lua. Those of an evaluation are given the numbers that they have in the whole report; others have none, as
+-- each page would count from 1, and "Table 1" be many.
 
 local NAMES = {fig = 'Figure', tbl = 'Table', sec = 'Section'}
 -- Of what was named so far by its label; sections are those of filter.lua.
-local numbers, counts = {}, {fig = 0, tbl = 0}
+local numbers, seen = {}, {}
+local KINDS = {fig = true, tbl = true}
 
 local function kind_of(label)
   return label:match('^(%a+)%-')
@@ -21,19 +23,18 @@ end
 
 local function float(label, content, caption, given)
   local kind = kind_of(label)
-  if numbers[label] then
+  if seen[label] then
     error('twice: ' .. label, 0)
   end
-  if not given then
-    counts[kind] = counts[kind] + 1
+  seen[label], numbers[label] = true, given
+  local full = pandoc.Inlines {}
+  if given then
+    full:extend {pandoc.Span(NAMES[kind] .. '\u{a0}' .. given .. ':', {class = 'float-number'}), pandoc.Space()}
   end
-  numbers[label] = given or tostring(counts[kind])
-  local prefix = pandoc.Span(NAMES[kind] .. '\u{a0}' .. numbers[label] .. ':', {class = 'float-number'})
-  local full = pandoc.Inlines {prefix, pandoc.Space()}
   full:extend(caption)
   local figcaption = {html('<figcaption>'), pandoc.Plain(full), html('</figcaption>')}
   if kind == 'fig' then
-    local name = NAMES[kind] .. ' ' .. numbers[label]
+    local name = NAMES[kind] .. (given and ' ' .. given or '')
     content:insert(1, html('<div class="figure-scroll" role="region" aria-label="' .. name .. '" tabindex="0">'))
     content:insert(html('</div>'))
   end
@@ -45,7 +46,7 @@ local function float(label, content, caption, given)
 end
 
 local function float_div(div)
-  if counts[kind_of(div.identifier)] then
+  if KINDS[kind_of(div.identifier)] then
     local last = div.content[#div.content]
     if #div.content < 2 or last.t ~= 'Para' then
       error('no caption: ' .. div.identifier, 0)
@@ -56,7 +57,7 @@ local function float_div(div)
 end
 
 local function float_figure(figure)
-  if counts[kind_of(figure.identifier)] then
+  if KINDS[kind_of(figure.identifier)] then
     local given
     figure = figure:walk {
       Image = function(one)
