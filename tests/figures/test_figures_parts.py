@@ -1,6 +1,7 @@
 """Parts of figures: theme, places of labels, ticks, words, and the choice of runs."""
 
 from itertools import combinations
+from types import SimpleNamespace
 from typing import Any
 
 import altair as alt
@@ -20,6 +21,7 @@ from ccreport.figures.select.declaration import (
     summarise_algorithms,
 )
 from ccreport.figures.select.throughput_series import FigureTables, bin_rows, choose_bins, place_rows
+from ccreport.figures.throughput.assemble import _list_line_rates
 from ccreport.figures.throughput.draw import Panel, Scales, Texts, _place_line_rates
 from ccreport.figures.throughput.strip import CountAxis, draw_strip, fit_count_axis
 from ccreport.figures.wording.captions import FigureFacts, write_alternative, write_caption
@@ -92,15 +94,21 @@ def test_house_theme_is_the_theme() -> None:
     assert theme.order_algorithms(["vegas", "bbr", "cubic", "ax"]) == ["cubic", "bbr", "ax", "vegas"]
 
 
+def test_a_bottlenecks_rate_is_not_called_a_line_rate() -> None:
+    runs = [{"bottleneck_bps": 2e7, "nic_bps": 1e9}, {"bottleneck_bps": None, "nic_bps": 1e8}]
+    panel: Any = SimpleNamespace(drawn=[SimpleNamespace(run=run) for run in runs])
+    assert _list_line_rates(panel) == {2e7: "bottleneck rate", 1e8: "line rate"}
+
+
 def place_line_rate(lowest: list[float], highest: list[float]) -> tuple[float, float] | None:
     """Return the place of the name of a line rate of 10, at a height of 60 px of 360, over lines and bands of 30 s."""
     times = [30.0 * place / (len(lowest) - 1) for place in range(len(lowest))]
     lines = pl.DataFrame({"cc": ["bbr"] * len(times), "time_s": times, "rate_bps": lowest})
     band = lines.select("cc", "time_s", rate_min_bps=pl.Series(lowest), rate_max_bps=pl.Series(highest))
     points = pl.DataFrame(schema={"cc": pl.String, "time_s": pl.Float64, "retransmits_count": pl.Int64})
-    panel = Panel(lines, points, band, Texts([], [], {}, "", "", None, []), [10.0, 99.0])
-    ((y_px, place),) = _place_line_rates(panel, Scales(1.0, 30.0, [0.0, 12.0], None, 360)).items()
-    assert y_px == pytest.approx(60)
+    panel = Panel(lines, points, band, Texts([], [], {}, "", "", None, []), {10.0: "line rate", 99.0: "line rate"})
+    ((y_px, (name, place)),) = _place_line_rates(panel, Scales(1.0, 30.0, [0.0, 12.0], None, 360)).items()
+    assert (y_px, name) == (pytest.approx(60), "line rate")
     return place
 
 

@@ -112,10 +112,12 @@ def _collect_facts(panel: PanelRuns, series: Series, unit: str) -> FigureFacts:
     )
 
 
-def _list_line_rates(panel: PanelRuns) -> list[float]:
-    """Return the rates of the bottlenecks of the runs drawn in bit/s, each once; where unknown, of the sender."""
-    rates = (drawn_run.run["bottleneck_bps"] or drawn_run.run["nic_bps"] for drawn_run in panel.drawn)
-    return sorted({rate for rate in rates if rate})
+def _list_line_rates(panel: PanelRuns) -> dict[float, str]:
+    """Return the rates of the bottlenecks of the runs drawn in bit/s, where unknown of the sender, and their names."""
+    runs = [drawn_run.run for drawn_run in panel.drawn]
+    senders = {run["nic_bps"]: "line rate" for run in runs if run["nic_bps"] and not run["bottleneck_bps"]}
+    bottlenecks = {run["bottleneck_bps"]: "bottleneck rate" for run in runs if run["bottleneck_bps"]}
+    return dict(sorted((senders | bottlenecks).items()))
 
 
 def _list_algorithms(means: pl.DataFrame) -> list[DrawnAlgorithm]:

@@ -7,7 +7,7 @@ and the notes on the path are below it, so that neither covers data. Panels are 
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Final
 
 import altair as alt
@@ -41,7 +41,6 @@ PANEL_TITLE_PX: Final = 14
 # A line rate further above all rates than this would flatten them; its name needs room above it.
 LINE_RATE_AT_MOST: Final = 4.0
 LINE_RATE_HEADROOM: Final = 1.04
-LINE_RATE_NAME: Final = "line rate"
 # Nobody takes the name for that of a coloured line.
 RULE_CLEARANCE_PX: Final = 1.0
 # A band is as many lines, close enough that no name fits between two.
@@ -73,14 +72,14 @@ class Panel:
 
     `lines` (cc, time_s, rate_bps) and `points` (cc, time_s, retransmits_count) are of the representative runs, `band`
     (cc, time_s, rate_min_bps, rate_max_bps) of the other iterations; the last two may be empty. `line_rates_bps` are
-    those of the bottlenecks.
+    those of the bottlenecks, or of the senders, with what each is called.
     """
 
     lines: pl.DataFrame
     points: pl.DataFrame
     band: pl.DataFrame
     texts: Texts
-    line_rates_bps: Sequence[float] = ()
+    line_rates_bps: Mapping[float, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -201,8 +200,8 @@ def _locate(frame: pl.DataFrame, column: str, end: float, scales: Scales) -> lis
     ]
 
 
-def _place_line_rates(panel: Panel, scales: Scales) -> dict[float, Point | None]:
-    """Return the heights in px of the line rates on the scale, each with the middle of its name, None without room.
+def _place_line_rates(panel: Panel, scales: Scales) -> dict[float, tuple[str, Point | None]]:
+    """Return the heights in px of the line rates on the scale, each with its name and the middle of that, or None.
 
     One far above the scale is left to the notes. A name keeps clear of lines and bands.
     """
@@ -216,25 +215,22 @@ def _place_line_rates(panel: Panel, scales: Scales) -> dict[float, Point | None]
         for (cc,), own in frame.group_by("cc", maintain_order=True)
     }
     named = {}
-    for y_px in (
-        scales.lines_px * (1 - rate_bps / top_bps) for rate_bps in panel.line_rates_bps if rate_bps <= top_bps
-    ):
-        rule = {LINE_RATE_NAME: [(0.0, y_px), (float(WIDTH_PX), y_px)]}
-        places = place_labels(
-            {LINE_RATE_NAME: LINE_RATE_NAME}, rule | traces, [], WIDTH_PX, scales.lines_px, RULE_CLEARANCE_PX
-        )
-        named[y_px] = places.get(LINE_RATE_NAME)
+    shown = {rate_bps: name for rate_bps, name in panel.line_rates_bps.items() if rate_bps <= top_bps}
+    for y_px, name in ((scales.lines_px * (1 - rate_bps / top_bps), name) for rate_bps, name in shown.items()):
+        rule = {name: [(0.0, y_px), (float(WIDTH_PX), y_px)]}
+        places = place_labels({name: name}, rule | traces, [], WIDTH_PX, scales.lines_px, RULE_CLEARANCE_PX)
+        named[y_px] = name, places.get(name)
     return named
 
 
-def _draw_line_rates(named: Mapping[float, Point | None]) -> list[alt.Chart]:
+def _draw_line_rates(named: Mapping[float, tuple[str, Point | None]]) -> list[alt.Chart]:
     """Return a dotted rule for each line rate, with its name where it has a place."""
     layers: list[alt.Chart] = []
-    for y_px, place in named.items():
+    for y_px, (name, place) in named.items():
         rule = alt.Chart(NO_DATA).mark_rule(color=theme.FAINT_INK, strokeWidth=1.4, strokeDash=[2, 3])
         layers.append(rule.encode(x=at_x(0), x2=to_x(WIDTH_PX), y=at_y(round(y_px, 1))))
         if place is not None:
-            layers.append(write([LINE_RATE_NAME], place, align="center", colour=theme.FAINT_INK))
+            layers.append(write([name], place, align="center", colour=theme.FAINT_INK))
     return layers
 
 
@@ -274,13 +270,15 @@ def _draw_strip(points: pl.DataFrame, scales: Scales, texts: Texts) -> list[alt.
     return draw_strip(points, scales.counts, texts.count_axis, scales.height_px, encoding)
 
 
-def _draw_direct_labels(panel: Panel, named: Mapping[float, Point | None], scales: Scales) -> list[alt.Chart]:
+def _draw_direct_labels(
+    panel: Panel, named: Mapping[float, tuple[str, Point | None]], scales: Scales
+) -> list[alt.Chart]:
     ccs = theme.order_algorithms(panel.lines["cc"].unique())
     top_bps = scales.rate_ticks[-1] * scales.unit_bps
     traces = {cc: _locate(panel.lines.filter(pl.col("cc") == cc), "rate_bps", top_bps, scales) for cc in ccs}
     rules = [(WIDTH_PX * part / RULE_POINTS, y_px) for y_px in named for part in range(RULE_POINTS + 1)]
-    half_px = len(LINE_RATE_NAME) * CHARACTER_PX / 2
-    names = [(place[0] + shift, place[1]) for place in named.values() if place for shift in (-half_px, 0.0, half_px)]
+    widths_px = [(len(name) * CHARACTER_PX, place) for name, place in named.values() if place]
+    names = [(place[0] + part * width_px, place[1]) for width_px, place in widths_px for part in (-0.5, 0.0, 0.5)]
     return write_names(traces, [*rules, *names], scales.lines_px)
 
 

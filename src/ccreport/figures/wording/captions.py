@@ -86,7 +86,7 @@ def _list_sentences(facts: FigureFacts) -> list[str]:
     kept = "the one" if facts.declaration.overlapped else "for each algorithm the most similar one"
     return [
         f"Lines: {RATE_ORIGINS[facts.rate_source]}, summed over each algorithm's flows, per {facts.rate_bin_s:g} s",
-        "Dotted: line rate of the bottleneck, or of the sender where the bottleneck is not known",
+        "Dotted: rate of the bottleneck, or line rate of the sender where the bottleneck is not known",
         _describe_points(facts),
         *([f"{facts.late_count:,} retransmits that ss saw after the test are not drawn"] if facts.late_count else []),
         *name_runs(facts.drawn),
