@@ -237,13 +237,36 @@ def test_a_run_is_cpu_bound_above_a_tenth_of_its_samples(busy_count: int, is_bou
 
 def test_the_progress_line() -> None:
     runs = [make_run("h:1"), make_run("h:2"), make_run("h:3")]
-    progress = Progress(runs, 1)
-    assert describe_progress(progress, runs[0], "", 0.0) == "run 2 of 4 (0 %, 0:00:36 left)  main/job/h:1"
+    progress = Progress(runs)
+    assert describe_progress(progress, runs[0], "", 0.0) == "run 1 of 3 (0 %, 0:00:36 left)  main/job/h:1"
     progress.finish(runs[0])
     # 12 s were expected and 24 s taken, so the 24 s left will take 48 s.
-    expected = "run 3 of 4 (33 %, 0:00:48 left)  main/job/h:2: attempt 2"
+    expected = "run 2 of 3 (33 %, 0:00:48 left)  main/job/h:2: attempt 2"
     assert describe_progress(progress, runs[1], "attempt 2", 24.0) == expected
     assert format_duration(4000) == "1:06:40"
+
+
+@pytest.mark.parametrize(
+    ("missing_count", "expected"),
+    [(3, ""), (2, "1 of 3 runs is already there, 2 are left to make\n"), (1, "2 of 3 runs are already there, 1 is ")],
+)
+def test_a_resumed_sweep_says_once_what_is_there(
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    missing_count: int,
+    expected: str,
+) -> None:
+    runs = [make_run("h:1"), make_run("h:2"), make_run("h:3")]
+    collection = Collection(make_plan(*runs), tmp_path, tmp_path / "sweep.yaml", {})
+    monkeypatch.setattr(collection, "list_missing", lambda: runs[-missing_count:])
+    monkeypatch.setattr(collection, "_prepare_session", lambda *_: None)
+    monkeypatch.setattr(collection, "_deal", lambda own, _, progress: [progress.tell(run) for run in own])
+    collection.carry_out(Place("user-mode-kernel", "virtual"), tmp_path / ".partial")
+    said = capsys.readouterr().err
+    assert said.startswith(expected or "run 1 of 3 (0 %")
+    assert said.count("already there") == bool(expected)
+    assert f"run 1 of {missing_count} (0 %" in said
 
 
 def test_namespaces_refuse_parameters_of_the_whole_machine() -> None:
@@ -279,7 +302,7 @@ def test_a_session_tells_of_the_declaration_as_it_is_now(tmp_path: Path, monkeyp
     slot = Slot(plan, Place("user-mode-kernel", "real"), 1, tmp_path, {}, machine={"kernel": "6.1.176"})
     monkeypatch.setattr(slot, "make_ready", lambda *_: None)
     collection = Collection(plan, tmp_path, declaration, {"main": session})
-    collection._prepare_session("main", runs[1:], slot, Progress(runs[1:], 1))
+    collection._prepare_session("main", runs[1:], slot, Progress(runs[1:]))
     told = json.loads((session / "session.json").read_text())
     assert (told["planned_runs_count"], told["expected_s"], told["label"]) == (2, 24.0, "main")
     assert (session / "campaign.yaml").read_text() == "title: A shorter sweep\n"
@@ -343,7 +366,7 @@ def test_a_setting_that_the_kernel_refuses_is_tried_once(tmp_path: Path, monkeyp
     collection = Collection(slot.plan, tmp_path, tmp_path / "sweep.yaml", {"main": session})
     told = "main/job/10.201.1.2:1: the kernel has no module parameter tcp_cubic.betta; the sweep ends here"
     with pytest.raises(InputError, match=f"^{re.escape(told)}$"):
-        collection._deal(runs, [slot], Progress(runs, 0))
+        collection._deal(runs, [slot], Progress(runs))
     assert [(attempt.run, attempt.outcome) for attempt in read_attempts(session)] == [("10.201.1.2:1", "failed")]
 
 
@@ -363,8 +386,8 @@ def test_a_failed_calibration_is_made_again_with_another_seed(tmp_path: Path, mo
     monkeypatch.setattr(slot, "_perform", perform)
     collection = Collection(slot.plan, tmp_path, tmp_path / "sweep.yaml", {"main": session})
     with pytest.raises(InputError, match="calibration failed"):
-        collection._prepare_session("main", [run], slot, Progress([run], 0))
-    collection._prepare_session("main", [run], slot, Progress([run], 0))
+        collection._prepare_session("main", [run], slot, Progress([run]))
+    collection._prepare_session("main", [run], slot, Progress([run]))
     assert [clock.seed for clock in clocks] == ["1/main/calibration", "1/main/calibration/2"]
 
 

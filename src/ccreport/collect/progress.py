@@ -1,6 +1,7 @@
-"""The progress of a sweep on standard error: run, percent and time left, in one line.
+"""The progress of a sweep on standard error: run, percent and time left, in one line, all of the runs to be made.
 
-On a terminal the line is written over itself; elsewhere, as in a log or below `snakemake`, each run has a line.
+Runs that an earlier call completed are told of once, by `describe_earlier`. On a terminal the line is written over
+itself; elsewhere, as in a log or below `snakemake`, each run has a line.
 """
 
 import sys
@@ -14,9 +15,9 @@ from ccreport.collect.plan import Run
 class Progress:
     """How far a sweep is, by the time that its runs are expected to take; several threads may tell it."""
 
-    def __init__(self, missing: Sequence[Run], done_count: int) -> None:
+    def __init__(self, missing: Sequence[Run]) -> None:
         self.start = time.monotonic()
-        self.count, self.done_count = len(missing) + done_count, done_count
+        self.count, self.done_count = len(missing), 0
         self.left_s = sum(run.expected_s for run in missing)
         self.done_s = 0.0
         self.lock = threading.Lock()
@@ -42,6 +43,15 @@ class Progress:
         """Leave the last line where it is."""
         if sys.stderr.isatty():
             print(file=sys.stderr)
+
+
+def describe_earlier(earlier_count: int, missing_count: int) -> str:
+    """Return what an earlier call has left to do: `4 of 12 runs are already there, 8 are left to make`."""
+    is_one = earlier_count == 1
+    return (
+        f"{earlier_count:,} of {earlier_count + missing_count:,} runs {'is' if is_one else 'are'} already there, "
+        f"{missing_count:,} {'is' if missing_count == 1 else 'are'} left to make"
+    )
 
 
 def describe_progress(progress: Progress, run: Run, what: str, elapsed_s: float) -> str:

@@ -17,7 +17,7 @@ from ccreport.collect.declare.order import order_runs, place_in_time
 from ccreport.collect.engines import Place
 from ccreport.collect.kept_runs import describe_other_testbed, list_changed, list_other_keys
 from ccreport.collect.plan import Plan, Run
-from ccreport.collect.progress import Progress
+from ccreport.collect.progress import Progress, describe_earlier
 from ccreport.collect.sessions import (
     CALIBRATION,
     DECLARATION,
@@ -92,7 +92,9 @@ class Collection:
     def carry_out(self, place: Place, partial: Path) -> None:
         """Make all missing runs, each attempted as often as the plan allows."""
         missing = order_runs(self.list_missing(), self.plan.testbed)
-        progress = Progress(missing, len(self.plan.runs) - len(missing))
+        progress = Progress(missing)
+        if earlier_count := len(self.plan.runs) - len(missing):
+            progress.say(describe_earlier(earlier_count, len(missing)))
         hostnames = {(job.session, job.name): str(job.metadata.get("hostname", "sender")) for job in self.plan.jobs}
         count = max(min(self.plan.testbed.parallel_count, len(missing)), 1)
         slots = [
