@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 from archives import ROOT
 
+from ccreport.collect.declare import sysctls
 from ccreport.collect.declare.campaign import Campaign, CampaignError, load_campaign, read_campaign
 from ccreport.collect.declare.checks import check_algorithms, check_engine
 from ccreport.collect.declare.planning import plan_campaign
@@ -324,6 +325,42 @@ def test_what_is_wrong_is_said_with_file_and_line(old: str, new: str, message: s
     with pytest.raises(DeclarationError, match=rf"own\.yaml{message}") as caught:
         plan_campaign(load_campaign(path), "own")
     assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "problem"),
+    [
+        ("net.ipv4.tcp_rmem", "4096 lots", "takes 3 integers, not `4096 lots`; write net.ipv4.tcp_rmem: 4096 131072 "),
+        ("net.ipv4.tcp_rmem", "6291456", "takes 3 integers, not `6291456`"),
+        ("net.ipv4.tcp_wmem", "4096 0x4000 4194304", None),
+        ("net.ipv4.tcp_congestion_control", "1", "takes a name, not `1`; write net.ipv4.tcp_congestion_control: cubic"),
+        ("net.ipv4.tcp_congestion_control", "cubik", "`cubik`; did you mean `cubic`?"),
+        ("net.ipv4.tcp_sack", "yes", "takes an integer, not `yes`; write net.ipv4.tcp_sack: 1"),
+        ("net.ipv4.tcp_sack", "0", None),
+        # Nothing is known of settings that are not here, or have no value that shows their form.
+        ("net.ipv4.tcp_of_mine", "any thing", None),
+        ("net.ipv4.tcp_fastopen_key", "0-0-0-1", None),
+        ("net.core.rps_default_mask", "ff", None),
+    ],
+)
+def test_a_sysctl_takes_a_value_of_its_form(
+    name: str, value: str, problem: str | None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sysctls, "SYSCTLS", tmp_path)
+    present = {"ipv4/tcp_sack": "1", "ipv4/tcp_fastopen_key": "0-0-0-0", "core/rps_default_mask": "0"}
+    for key, shown in present.items():
+        file = tmp_path / "net" / key
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text(f"{shown}\n")
+    path = tmp_path / "own.yaml"
+    path.write_text(LINES.replace("bottleneck_mbps: 10", f"sysctls: {{{name}: '{value}'}}"), encoding="utf-8")
+    if problem is None:
+        sysctls.check_sysctls(load_campaign(path))
+        return
+    with pytest.raises(DeclarationError) as caught:
+        sysctls.check_sysctls(load_campaign(path))
+    assert str(caught.value).startswith(f"{path}:7: session one, job a, sysctls: ")
+    assert problem in str(caught.value)
 
 
 @pytest.mark.parametrize("setting", ["congestion_control: [bbr, cubik]", "clients: [{congestion_control: cubik}]"])

@@ -1,5 +1,6 @@
 """A campaign that is collected again after its declaration was edited: what may change, and what is calibrated then."""
 
+import re
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -153,6 +154,21 @@ def test_a_dry_run_ends_as_the_call_does(tmp_path: Path, capsys: pytest.CaptureF
     with pytest.raises(InputError, match=r"clock: virtual needs a user-mode kernel|apt-get install"):
         show_plan(Collection(replace(plan(JOB), testbed=IMPOSSIBLE), tmp_path, tmp_path, {}))
     assert "1 run of 1 job" in capsys.readouterr().out
+
+
+def test_a_dry_run_tells_once_of_a_setting_that_the_kernel_lacks(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "linux").write_bytes(b"\x7fELF\0tcp_sack\0tcp_fastopen_key\0")
+    kernel = replace(KERNEL, path=tmp_path / "linux", algorithms=frozenset({"cubic", "bbr"}), has_modules=False)
+    monkeypatch.setattr("ccreport.collect.collect.choose_place", lambda _: Place("user-mode-kernel", "virtual", kernel))
+    told = "the user-mode kernel has no setting net.ipv4.tcp_sac; did you mean `net.ipv4.tcp_sack`?"
+    with pytest.raises(InputError, match=f"^{re.escape(told)}$"):
+        show_plan(Collection(plan(JOB | {"sysctls": {"net.ipv4.tcp_sac": 1}}), tmp_path, tmp_path, {}))
+    assert "no setting" not in capsys.readouterr().out
+    show_plan(Collection(plan(JOB | {"sysctls": {"net.ipv4.tcp_fastopen_key": "0-0-0-1"}}), tmp_path, tmp_path, {}))
+    told = "note: only that kernel can check the value of net.ipv4.tcp_fastopen_key"
+    assert capsys.readouterr().out.splitlines()[-1] == told
 
 
 def test_a_sweep_says_which_runs_keep_another_seed_and_clock(

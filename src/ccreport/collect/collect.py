@@ -11,6 +11,7 @@ from ccreport.collect.declare.campaign import load_campaign
 from ccreport.collect.declare.checks import check_algorithms, check_engine
 from ccreport.collect.declare.describe import describe_plan, find_rate_bps
 from ccreport.collect.declare.planning import plan_campaign
+from ccreport.collect.declare.sysctls import check_sysctls, doubt_sysctls, list_unchecked
 from ccreport.collect.engines import Engine, Place, choose_place, list_algorithms
 from ccreport.collect.kernel.find_kernel import find_user_kernel
 from ccreport.collect.kernel.known_settings import name_unknown_settings
@@ -62,6 +63,7 @@ def collect(
     declared = load_campaign(campaign, given)
     plan = plan_campaign(declared, campaign.stem)
     check_algorithms(declared)
+    check_sysctls(declared)
     if kernel:
         find_user_kernel(kernel)
     folder = Path(str(archive).replace(NAME, plan.campaign))
@@ -146,6 +148,8 @@ def show_plan(collection: Collection) -> None:
     place = find_place(collection)
     if place is not None:
         print(describe_engine(plan, place, capacity_bps))
+        if unchecked := list_unchecked(collection.list_missing()):
+            print(f"note: only that kernel can check the value of {', '.join(unchecked)}")
         if place.kernel and (problem := name_missing_algorithms(list_algorithms(plan), place.kernel.algorithms)):
             raise InputError(problem)
 
@@ -160,12 +164,15 @@ def find_place(collection: Collection) -> Place | None:
 
 
 def describe_engine(plan: Plan, place: Place, capacity_bps: int | None) -> str:
-    """Return where and by which clock the runs would be made, with a warning of a rate that may not be had.
+    """Return where and by which clock they would be made, with warnings of settings and a rate that may not be had.
 
     `capacity_bps` is as of `describe_plan`.
     """
     where = f"user-mode kernel {place.kernel.path}" if place.kernel else "network namespaces of this machine's kernel"
     said = f"engine: {where}, in {place.clock} time"
+    # What a user-mode kernel without modules lacks has been refused.
+    if place.kernel is None or place.kernel.has_modules:
+        said = "\n".join([said, *(f"warning: {doubt}" for doubt in doubt_sysctls(plan.runs))])
     fastest_bps = max(filter(None, map(find_rate_bps, plan.runs)), default=None)
     if place.clock == "virtual" or capacity_bps is not None or fastest_bps is None:
         return said

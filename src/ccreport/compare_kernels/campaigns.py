@@ -15,6 +15,7 @@ import yaml
 
 from ccreport.collect.declare.campaign import load_campaign
 from ccreport.collect.declare.planning import plan_campaign
+from ccreport.collect.declare.sysctls import check_sysctls, find_wrong_value
 from ccreport.compare_kernels.declaration import Comparison, Side
 from ccreport.core.atomic_files import replace_text
 from ccreport.core.declared_files import read_declared
@@ -34,7 +35,13 @@ def write_campaigns(
     `testbed` are settings of that name in place of the campaign's, where they are not empty.
     """
     # Faults are told with the lines of the file that somebody wrote.
-    plan_campaign(load_campaign(comparison.campaign), comparison.name)
+    written = load_campaign(comparison.campaign)
+    plan_campaign(written, comparison.name)
+    check_sysctls(written)
+    for key, side in (("a", comparison.a), ("b", comparison.b)):
+        for name, value in side.sysctls.items():
+            if problem := find_wrong_value(name, str(value)):
+                raise InputError(f"side {key}: {problem}")
     declared = read_declared(comparison.campaign)
     declared.setdefault("testbed", {}).update({key: value for key, value in testbed.items() if value})
     folder.mkdir(parents=True, exist_ok=True)

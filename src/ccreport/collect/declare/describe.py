@@ -3,12 +3,10 @@
 import os
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
-from pathlib import Path
 from typing import Final
 
 from ccreport.collect.plan import Plan, Route, Run
 from ccreport.core.algorithms import doubt_algorithm
-from ccreport.core.schema_problems import guess_near
 
 # A flow that slow start has just brought up to speed has not shown how it behaves.
 ROUND_TRIPS_AT_LEAST: Final = 50
@@ -21,8 +19,6 @@ PACKET_S: Final = 12e-6
 BURST_RATIO: Final = 1.1
 # Settings of instruments, in s.
 INTERVALS: Final = ("ss_interval_s", "mpstat_interval_s", "nstat_interval_s", "ping_interval_s")
-# A folder for each dot of a setting's name.
-SYSCTLS: Final = Path("/proc/sys")
 
 
 def describe_plan(plan: Plan, completed: Collection[str] = (), capacity_bps: int | None = None) -> str:
@@ -84,7 +80,6 @@ def list_warnings(plan: Plan, capacity_bps: int | None = None) -> list[str]:
 def _list_doubts(run: Run, capacity_bps: int | None) -> Iterator[str]:
     named = {client.congestion_control for client in run.clients}
     yield from filter(None, (doubt_algorithm(name) for name in sorted(filter(None, named))))
-    yield from filter(None, map(_doubt_sysctl, run.sysctls))
     rate_bps = find_rate_bps(run)
     if rate_bps is None:
         yield "nothing limits the rate, so that the processor does"
@@ -134,17 +129,6 @@ def _doubt_intervals(run: Run) -> Iterator[str]:
         interval_s = getattr(run.instruments, name)
         if interval_s is not None and interval_s > ends_s:
             yield f"{name} {interval_s:g} is longer than the run, which takes {ends_s:g} s"
-
-
-def _doubt_sysctl(name: str) -> str | None:
-    """Return what to say of a setting that this kernel lacks, and which is nearly called as one it has; else null.
-
-    The kernel that the runs get may be another one, with settings of its own.
-    """
-    path = SYSCTLS / name.replace(".", "/")
-    known = [other.name for other in path.parent.iterdir()] if path.parent.is_dir() and not path.exists() else []
-    hint = guess_near(name, [f"{name.rpartition('.')[0]}.{other}" for other in known])
-    return f"the kernel here has no setting {name}{hint}" if hint else None
 
 
 def find_rate_bps(run: Run) -> int | None:

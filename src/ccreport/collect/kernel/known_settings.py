@@ -9,10 +9,12 @@ import re
 from collections.abc import Iterable
 from typing import Final
 
+from ccreport.collect.declare.sysctls import find_near_sysctl
 from ccreport.collect.kernel.find_kernel import UserKernel
 from ccreport.collect.plan import Run
-from ccreport.core.schema_problems import guess_near
+from ccreport.core.schema_problems import find_near
 
+SYSCTL: Final = "net."
 # Parameters of modules, as a guess needs them: tcp_cubic.beta
 PARAMETER: Final = re.compile(rb"\0([a-z]\w+\.\w+)(?=\0)")
 
@@ -34,4 +36,15 @@ def name_unknown_settings(kernel: UserKernel, runs: Iterable[Run]) -> str | None
         if not unknown:
             return None
         known = {match[1].decode() for match in PARAMETER.finditer(content)}
-    return f"the user-mode kernel has no setting {', '.join(unknown)}{guess_near(unknown[0], known)}"
+    near = [
+        find_near_sysctl(name) if name.startswith(SYSCTL) else _find_near_parameter(name, known) for name in unknown
+    ]
+    meant = " and ".join(f"`{name}`" for name in near if name)
+    hint = f"did you mean {meant}?" if meant else "take it out, or name a kernel that has it with --kernel"
+    return f"the user-mode kernel has no setting {', '.join(unknown)}; {hint}"
+
+
+def _find_near_parameter(name: str, known: Iterable[str]) -> str | None:
+    """Return the parameter that is meant by one that there is not: of the same module, or of the same own name."""
+    module, _, own = name.partition(".")
+    return find_near(name, [other for other in known if module == other.partition(".")[0] or other.endswith(f".{own}")])
