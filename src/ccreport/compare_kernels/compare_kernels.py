@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Final, Literal
 
+from ccreport.collect.collect import find_campaign
 from ccreport.compare_kernels.campaigns import write_campaigns
 from ccreport.compare_kernels.carry_out import build_database, measure_sides
 from ccreport.compare_kernels.declaration import Comparison, load_comparison, make_comparison
@@ -14,11 +15,14 @@ from ccreport.compare_kernels.outputs import write_json, write_junit, write_summ
 from ccreport.compare_kernels.page import write_page
 from ccreport.compare_kernels.scorecard import score
 from ccreport.compare_kernels.wording import summarise
+from ccreport.core.declarations import SCHEMAS
 from ccreport.core.errors import InputError
+from ccreport.core.schema_problems import find_near
 from ccreport.storage.writable import check_folder
 
 NAME: Final = "{comparison}"
 EQUAL_AT_MOST_PCT: Final = 100
+COMPARISONS: Final = SCHEMAS.parent / "comparisons"
 YAML: Final = (".yaml", ".yml")
 NO_CAMPAIGN: Final = Path()
 
@@ -70,13 +74,27 @@ def _declare(a: str, b: str, campaign: Path, blocks: int, equal_within: float, a
         raise InputError("blocks: an interval takes at least 2")
     if not 0 <= equal_within <= EQUAL_AT_MOST_PCT:
         raise InputError(f"equal-within: {equal_within:g} % is not between 0 and {EQUAL_AT_MOST_PCT} %")
-    if a.endswith(YAML) and not b:
+    if a.endswith(YAML):
+        if b:
+            raise InputError(f"{a} names both sides; leave out `{b}`")
         if campaign != NO_CAMPAIGN:
-            raise InputError(f"campaign: {a} names its own; --campaign is for two sides on the command line")
+            raise InputError(f"{a} names its own campaign; leave out --campaign, which is for two sides typed here")
         return load_comparison(Path(a), algorithm, given)
-    if not b or campaign == NO_CAMPAIGN:
-        raise InputError("name a file of `comparisons`, or two sides with their --campaign")
-    return make_comparison(a, b, campaign, given)
+    if not b:
+        files = {path.stem: f"{path.parent.name}/{path.name}" for path in COMPARISONS.glob("*.yaml")}
+        near = find_near(a, files)
+        meant = f"did you mean `{files[near]}`?" if near else f"as in `{a} default --campaign campaigns/hystart.yaml`"
+        raise InputError(f"`{a}` is one side only; name the second and --campaign, or a file of `comparisons`; {meant}")
+    if campaign == NO_CAMPAIGN:
+        raise InputError("two sides need a campaign that both run; add, for example, --campaign campaigns/hystart.yaml")
+    compared = make_comparison(a, b, find_campaign(campaign), given)
+    if compared.a == compared.b:
+        print(
+            f"note: both sides are `{a}`, of which virtual time gives equal results; comparisons/unchanged.yaml shows "
+            "what chance alone does, with `seed_offset: 1`",
+            file=sys.stderr,
+        )
+    return compared
 
 
 def _compare(comparison: Comparison, archive: Path, output: Path, testbed: Mapping[str, str], cores: int) -> int:

@@ -8,12 +8,15 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any, Final
 
+from ccreport.core.algorithms import KNOWN
 from ccreport.core.declarations import SCHEMAS, load_yaml
 from ccreport.core.declared_files import fill_defaults, load_declared
 from ccreport.core.errors import InputError
+from ccreport.core.schema_problems import guess_path
 
 SYSCTL: Final = "net."
 ALGORITHM: Final = re.compile(r"[a-z0-9_]+")
+SETTING: Final = re.compile(r"[a-z0-9_]+(\.[\w\[\]]+)+")
 # A side of the command line that changes nothing.
 UNCHANGED: Final = "default"
 
@@ -100,21 +103,30 @@ def read_side(text: str) -> dict[str, Any]:
     side: dict[str, Any] = {"name": None, "kernel": None, "algorithm": None, "sysctls": {}, "module_parameters": {}}
     for part in text.split(","):
         name, is_set, value = part.strip().partition("=")
-        if is_set:
+        if is_set and "." in name and value:
             side["sysctls" if name.startswith(SYSCTL) else "module_parameters"][name] = value
         elif "/" in name:
             side["kernel"] = name
-        elif not ALGORITHM.fullmatch(name):
-            raise InputError(f"`{part}` is neither the path of a kernel, an algorithm, nor a setting with a value")
+        elif is_set or not ALGORITHM.fullmatch(name) or (name not in KNOWN and Path(name).is_file()):
+            raise InputError(f"`{part}` is not a side: {_mend_side(name, value)}")
         elif name != UNCHANGED:
             side["algorithm"] = name
     return side
 
 
+def _mend_side(name: str, value: str) -> str:
+    """Return how to write a part of a side that is neither a kernel's path, a setting nor an algorithm."""
+    if Path(name).is_file():
+        return f"the path of a kernel has a slash; write ./{name}"
+    if SETTING.fullmatch(name):
+        return f"a setting needs a value; write {name}={value or 1}"
+    return "write ./linux for a kernel, tcp_cubic.hystart=0 or net.ipv4.tcp_sack=0 for a setting, bbr for an algorithm"
+
+
 def _make(name: str, declared: dict[str, Any], folder: Path) -> Comparison:
     campaign = folder / declared.pop("campaign")
     if not campaign.is_file():
-        raise InputError(f"{name}: there is no campaign {campaign}")
+        raise InputError(f"{name}: there is no campaign {campaign}{guess_path(campaign)}")
     of_a, of_b = declared.pop("a"), declared.pop("b")
     a, b = _make_side(of_a, of_b), _make_side(of_b, of_a)
     criteria = [Criterion(name=key, **facts) for key, facts in declared.pop("criteria", {}).items()]

@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from ccreport.core.errors import InputError
+from ccreport.core.schema_problems import guess_path
 
 RECIPE: Final = Path(__file__).with_name("kernel.config")
 DEBIAN_KERNEL: Final = "linux.uml"
@@ -78,9 +79,16 @@ def built_folder() -> Path:
 
 def read_user_kernel(path: Path) -> UserKernel:
     """Return what a kernel says of itself; raise InputError for a file that is not a user-mode kernel."""
+    if path.is_dir():
+        raise InputError(f"{path} is a folder; name the kernel's file in it, such as {path / 'linux'}")
+    if path.is_file() and not os.access(path, os.X_OK):
+        raise InputError(f"{path} cannot be run as a user-mode kernel; if it is one, type `chmod +x {path}`")
     options = sorted(line for line in _ask(path, "--showconfig").splitlines() if line.startswith("CONFIG_"))
     if "CONFIG_UML=y" not in options:
-        raise InputError(f"{path} is not a user-mode kernel: it does not print its configuration for --showconfig")
+        raise InputError(
+            f"{path} is not a user-mode kernel (built with ARCH=um): it does not print its configuration for "
+            "--showconfig; `make kernel` builds one"
+        )
     ticks = next((line.partition("=")[2] for line in options if line.startswith("CONFIG_HZ=")), "")
     manifest = path.with_name(MANIFEST)
     return UserKernel(
@@ -109,9 +117,13 @@ def _read_source(manifest: Path, sha256: str) -> str | None:
 
 def _ask(path: Path, option: str) -> str:
     try:
-        done = subprocess.run([path, option], capture_output=True, text=True, timeout=ASK_LIMIT_S, check=False)
+        # Without a folder in front it would be looked for where commands are.
+        done = subprocess.run(
+            [path.absolute(), option], capture_output=True, text=True, timeout=ASK_LIMIT_S, check=False
+        )
     except (OSError, subprocess.TimeoutExpired, UnicodeDecodeError) as error:
         reason = error.strerror if isinstance(error, OSError) else error
-        hint = "leave it out for one that `make kernel` or Debian's package user-mode-linux gives"
-        raise InputError(f"{path} cannot be run as a user-mode kernel: {reason}; {hint}") from error
+        others = "leave it out for one that `make kernel` or Debian's package user-mode-linux gives"
+        hint = guess_path(path) or f"; {others}"
+        raise InputError(f"{path} cannot be run as a user-mode kernel: {reason}{hint}") from error
     return done.stdout

@@ -1,0 +1,80 @@
+"""What `compare_kernels` says of calls that cannot be meant: what is wrong, and what to type."""
+
+from pathlib import Path
+
+import pytest
+from archives import ROOT
+
+from ccreport.__main__ import main
+from ccreport.collect.kernel.find_kernel import read_user_kernel
+from ccreport.compare_kernels.compare_kernels import _declare
+from ccreport.core.errors import InputError
+
+ON, OFF = "tcp_cubic.hystart=1", "tcp_cubic.hystart=0"
+CAMPAIGN = ("--campaign", "hystart")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        (
+            (ON,),
+            f"`{ON}` is one side only; name the second and --campaign, or a file of `comparisons`; as in `{ON} def",
+        ),
+        (("hystrat",), "did you mean `comparisons/hystart.yaml`?"),
+        ((ON, OFF), "two sides need a campaign that both run; add, for example, --campaign campaigns/hystart.yaml"),
+        ((ON, OFF, "--campaign", "hystrat"), "no campaign is called `hystrat`; did you mean `hystart`?"),
+        ((ON, OFF, "--campaign", f"{ROOT}/campaigns/hystrat.yaml"), f"did you mean `{ROOT}/campaigns/hystart.yaml`?"),
+        (("comparisons/hystart.yaml", OFF), f"comparisons/hystart.yaml names both sides; leave out `{OFF}`"),
+        (("comparisons/hystart.yaml", *CAMPAIGN), "comparisons/hystart.yaml names its own campaign; leave out --campa"),
+        (("linux", OFF, *CAMPAIGN), "`linux` is not a side: the path of a kernel has a slash; write ./linux"),
+        (("tcp_cubic.hystart", OFF, *CAMPAIGN), "a setting needs a value; write tcp_cubic.hystart=1"),
+        (("tcp_cubic.hystart=", OFF, *CAMPAIGN), "a setting needs a value; write tcp_cubic.hystart=1"),
+        (
+            ("hystart=0", OFF, *CAMPAIGN),
+            "`hystart=0` is not a side: write ./linux for a kernel, tcp_cubic.hystart=0 or",
+        ),
+        (("net.ipv4.tcp_rmem=lots", OFF, *CAMPAIGN), "side a: net.ipv4.tcp_rmem takes 3 integers, not `lots`; write "),
+    ],
+)
+def test_a_call_that_cannot_be_meant_says_what_to_type(
+    arguments: tuple[str, ...],
+    told: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "linux").touch()
+    assert main(["compare_kernels", *arguments, "--output", "out", "--archive", "archive"]) == 3
+    said = capsys.readouterr().err
+    assert told in said
+    assert said.count("\n") == 1
+
+
+def test_a_kernel_that_cannot_be_run_says_why(tmp_path: Path) -> None:
+    kernel = tmp_path / "linux"
+    kernel.write_text("#!/bin/sh\n")
+    for path, told in (
+        (tmp_path, f"{tmp_path} is a folder; name the kernel's file in it, such as {kernel}"),
+        (tmp_path / "linus", f"No such file or directory; did you mean `{kernel}`?"),
+        (kernel, f"{kernel} cannot be run as a user-mode kernel; if it is one, type `chmod \\+x {kernel}`"),
+    ):
+        with pytest.raises(InputError, match=told.replace("?", "\\?")):
+            read_user_kernel(path)
+
+
+def test_a_kernel_of_the_current_folder_is_not_looked_for_elsewhere(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("linux").write_text("#!/bin/sh\necho CONFIG_UML=y\n")
+    Path("linux").chmod(0o755)
+    assert read_user_kernel(Path("./linux")).path == tmp_path / "linux"
+
+
+def test_the_same_side_twice_is_noted(capsys: pytest.CaptureFixture[str]) -> None:
+    _declare("default", "default", Path("hystart"), 0, 0.0, "")
+    assert "comparisons/unchanged.yaml shows what chance alone does, with `seed_offset: 1`" in capsys.readouterr().err
+    _declare(ON, OFF, Path("hystart"), 0, 0.0, "")
+    assert capsys.readouterr().err == ""
