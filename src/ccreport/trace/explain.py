@@ -1,5 +1,6 @@
 """What a number of a published table is made of: its runs, their raw files, and the number computed from them alone."""
 
+import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -21,6 +22,7 @@ from ccreport.trace.comparison import TERMS, describe_comparison
 from ccreport.trace.explain_exhibit import KINDS, describe_all, describe_figure, find_exhibit, has_exhibit, has_namesake
 from ccreport.trace.find_table import (
     describe_others,
+    describe_unconfigured,
     find_database,
     find_databases,
     find_results,
@@ -28,7 +30,6 @@ from ccreport.trace.find_table import (
     list_claims,
     list_tables,
     resolve_built,
-    warn_of_other,
 )
 from ccreport.trace.origins import describe_numbers, describe_sources, show_query
 from ccreport.trace.rows.edge import GROUPED
@@ -65,8 +66,8 @@ def explain(
     if evaluation:
         evaluation = str(resolve_built(evaluation, place))
         place = _narrow(place, evaluation, table)
-    else:
-        warn_of_other(database)
+    elif note := describe_unconfigured(database):
+        print(note, file=sys.stderr)
     kind = table.casefold().removesuffix("s")
     if kind in ("", *KINDS):
         print(describe_all(place, kind))

@@ -3,7 +3,7 @@
 import contextlib
 import shlex
 import sys
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, Final
 
@@ -66,22 +66,35 @@ def name_evaluation(evaluation: Path, database: Path) -> str:
     return f"--evaluation {shlex.quote(name)}{name_folder(database)}"
 
 
-def warn_of_other(asked: Path | None) -> None:
-    """Say on stderr in one line where no place was asked and results of another than the configured evaluation answer.
+@contextlib.contextmanager
+def noting_unconfigured(asked: Path | None) -> Iterator[None]:
+    """Say on stderr what `describe_unconfigured` does to who reads answers on a terminal; else only beside an error."""
+    told = describe_unconfigured(asked)
+    if told and sys.stdout.isatty():
+        print(told, file=sys.stderr)
+    try:
+        yield
+    except InputError:
+        if told and not sys.stdout.isatty():
+            print(told, file=sys.stderr)
+        raise
+
+
+def describe_unconfigured(asked: Path | None) -> str | None:
+    """Return a line where no place was asked and results of another than the configured evaluation answer, else null.
 
     Raise InputError where there is no database.
     """
     if asked is not None:
-        return
+        return None
     databases = find_databases(find_results())
     first = databases[0].parent
     configured = _read_configured(first.parent)
     if configured is None or configured == first.name or databases[0].name != DATABASE:
-        return
+        return None
     is_there = any(database.parent.name == configured for database in databases)
     why = "is older than the last reading of an archive" if is_there else "is not built"
-    told = f"note: {first} answers, as the configured evaluation `{configured}` {why}; --database names others"
-    print(told, file=sys.stderr)
+    return f"note: {first} answers, as the configured evaluation `{configured}` {why}; --database names others"
 
 
 def find_databases(place: Path) -> list[Path]:

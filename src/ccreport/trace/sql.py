@@ -20,7 +20,7 @@ from ccreport.summarise.open_results import open_results
 from ccreport.summarise.refused_sql import TABLE, describe_refusal
 from ccreport.summarise.view_columns import describe_columns
 from ccreport.trace.absent_values import describe_absent_values
-from ccreport.trace.find_table import find_databases, find_elsewhere, find_results, warn_of_other
+from ccreport.trace.find_table import find_databases, find_elsewhere, find_results, noting_unconfigured
 from ccreport.trace.queries.pooled_columns import describe_pooled
 
 # A published table is there twice: as it was published, and as the view that it is made by.
@@ -72,9 +72,8 @@ def sql(query: str = TABLES, /, database: Path | None = None, rows: int = 100) -
         raise InputError(f"--rows {rows} would show nothing; COUNT(*) in the query counts rows")
     shown = io.StringIO()
     width = shutil.get_terminal_size((WIDE, 0)).columns
-    warn_of_other(database)
     place = find_databases(find_results(database))[0]
-    with open_results(place) as connection:
+    with noting_unconfigured(database), open_results(place) as connection:
         try:
             # What is made with the database, and so is not in it; and the tables as they were published.
             folder = place.resolve().parent
