@@ -258,7 +258,8 @@ def _mend(value: Any, types: list[str], key: str) -> str:
         return f"; put it in quotes: '{str(value).lower() if isinstance(value, bool) else value}'"
     if "boolean" in types and isinstance(value, str) and value.lower() in BOOLEANS:
         return f"; write it without quotes: {value.lower()}"
-    if {*types} - {"null"} == {"array"} and isinstance(value, str):
+    if {*types} - {"null"} == {"array"} and isinstance(value, str | int | float):
+        value = str(value)
         return "; an empty list is []" if value.lower() == "null" else f"; put it in brackets: [{value}]"
     if {*types} - {"null"} == {"array"} and isinstance(value, dict) and value:
         return f"; begin each item with a dash: `- {next(iter(value))}: …`"

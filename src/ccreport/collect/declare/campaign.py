@@ -37,6 +37,7 @@ PLACEHOLDER: Final = re.compile(r"\{([^{}]*)\}")
 MEANT: Final = dict.fromkeys(
     ("bandwidth", "bandwidth_mbps", "rate_mbps"), "`bottleneck_mbps` (of the path) or `sender_mbps` (of its interface)"
 )
+FOR_EACH_EXAMPLE: Final = "write, for example, `for_each: {rtt_ms: [10, 20]}`, and {rtt_ms} in the job's name"
 NOT_FILLED_IN: Final = "is filled in only in a job's name"
 
 
@@ -141,6 +142,7 @@ def _write_out_job(
     for key in sorted(own.keys() - set(NESTED)):
         if all(key in case for _, case, _ in cases):
             raise CampaignError(f"{place}: every case of for_each has a `{key}` of its own; leave this one out", (key,))
+    _check_placeholders(declared["name"], [words for words, *_ in cases], session)
     for words, case, places in cases:
         job: Settings = {}
         for level in (*outer, own, case):
@@ -179,7 +181,12 @@ def _read_case(key: str, value: Any, known: set[str], job: str) -> tuple[str, Se
         return str(value["name"]), {name: item for name, item in value.items() if name != "name"}
     if isinstance(value, dict):
         near = next((name for name in value if find_near("name", [name])), None)
-        wanted = f"; did you mean `name` in place of `{near}`?" if near else ", which goes into the job's name"
+        rest = ", ".join(f"{name}: {item}" for name, item in value.items())
+        wanted = (
+            f"; did you mean `name` in place of `{near}`?"
+            if near
+            else f", which goes into the job's name: write `{{name: short, {rest}}}` and {{{key}}} in the job's name"
+        )
         raise CampaignError(f"{job}, for_each.{key}: a case of several keys needs a `name`{wanted}", ("for_each", key))
     if key not in known:
         algorithm = value if value in KNOWN else "cubic"
@@ -205,8 +212,23 @@ def _overlay(lower: Settings, upper: Settings) -> Settings:
 
 def _fill_in(name: str, words: dict[str, str], place: str) -> str:
     if unknown := [key for key in PLACEHOLDER.findall(name) if key not in words]:
-        raise CampaignError(f"{place}, name: for_each has no `{unknown[0]}`{guess(unknown[0], words)}", ("name",))
+        problem = f"for_each has no `{unknown[0]}`{guess(unknown[0], words)}"
+        if not unknown[0]:
+            problem = f"nothing between its braces; name a key of for_each, as `{{{next(iter(words), 'rtt_ms')}}}`"
+        raise CampaignError(f"{place}, name: {problem}", ("name",))
     return PLACEHOLDER.sub(lambda match: words[match[1]], name)
+
+
+def _check_placeholders(name: str, cases: list[dict[str, str]], session: str) -> None:
+    """Raise CampaignError where cases of one job have one name, as a key of `for_each` is not in braces in it."""
+    used = PLACEHOLDER.findall(name)
+    differing = [key for key in cases[0] if key not in used and len({words[key] for words in cases}) > 1]
+    if differing and set(used) <= cases[0].keys():
+        # A brace that is not closed begins no placeholder.
+        begin = name if used else name.partition("{")[0].rstrip("_")
+        whole = "_".join([begin, *(f"{{{key}}}" for key in differing)])
+        problem = f"two jobs are called {_fill_in(name, cases[0], session)}; name what differs"
+        raise CampaignError(f'session {session}: {problem}: `name: "{whole}"`', ("name",))
 
 
 def _check_alternatives(level: Settings, place: str) -> None:
@@ -238,6 +260,10 @@ def _check(value: Any, schema: Settings, declared: Any, place: str = "") -> None
     key = str(problem.place[-1]) if problem.place else "name"
     if problem.culprit != problem.place and (meant := MEANT.get(str(problem.culprit[-1]))):
         text = f"`{problem.culprit[-1]}` is not a key; did you mean {meant}?"
+    if key == "for_each" and not isinstance(given, dict):
+        text = f"this is not a setting with its values; {FOR_EACH_EXAMPLE}"
+    if key == "name" and isinstance(given, dict) and len(given) == 1:
+        text += f'; a name that begins with a brace is in quotes: "{{{next(iter(given))}}}"'
     if isinstance(given, str) and key != "name" and PLACEHOLDER.search(given):
         text, given = f"`{given}` {NOT_FILLED_IN}", "[…]"
     settings = schema["properties"].get("defaults", schema)["properties"]
