@@ -84,7 +84,7 @@ rule publish:
 
 
 rule upload:
-    """Copy the release to `release.target`: new and changed files only, nothing deleted; the terminal shows what went where."""
+    """Copy the release to `release.target`: new files only, nothing deleted or, without `release.replace`, changed; the terminal shows what went where."""
     input:
         check_target,
         RELEASE_PUBLISHED,
@@ -97,11 +97,13 @@ rule upload:
         code=digest_sources("upload"),
         release=RELEASE_FOLDER,
         target=RELEASE["target"],
+        replace=["--replace"] if RELEASE["replace"] else [],
     shell:
         """
         python -m ccreport upload \
             --release {params.release:q} \
             --target {params.target:q} \
+            {params.replace:q} \
             2>&1 | tee {log:q}
         """
 

@@ -17,13 +17,14 @@ import zstandard
 from archives import ROOT, save_table
 from small_release import EVALUATION, HELLO, NOTHING, make_config, make_results, release_of, save_manifests
 
+from ccreport.__main__ import main
 from ccreport.archive.manifest import RawFile
 from ccreport.archive.pack import pack_folder
 from ccreport.archive.unpack import unpack_archive
 from ccreport.core.declarations import load_yaml
 from ccreport.core.errors import InputError
 from ccreport.core.tables import load_schema
-from ccreport.publish import EXPLANATIONS
+from ccreport.publish import EXPLANATIONS, SUMS
 from ccreport.publish.declaration import declare_release
 from ccreport.publish.keys import TYPED_TABLES, list_foreign_keys
 from ccreport.publish.provenance import list_actions
@@ -371,6 +372,31 @@ def test_uploads_copy_what_is_new_and_delete_nothing(
     assert (target / "2.1/kept").read_text() == "mine"
     upload(release, str(target), prune=True)
     assert not (target / "2.1/kept").exists()
+
+
+def test_a_published_version_is_not_replaced(release: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    target, mended = tmp_path / "public", tmp_path / "mended" / release.name
+    shutil.copytree(release, mended)
+    (mended / "README.md").write_text("Corrected.\n")
+    write_sums(mended)
+    given = ["upload", "--release", str(mended), "--target", str(target)]
+    # What an upload that was interrupted left of another build is not published: SHA256SUMS is not there yet.
+    upload(release, str(target))
+    (target / "2.1" / SUMS).rename(tmp_path / SUMS)
+    assert main([*given, "--dry-run"]) == 0
+    (tmp_path / SUMS).rename(target / "2.1" / SUMS)
+    capsys.readouterr()
+    for options in ([], ["--dry-run"], ["--prune"]):
+        assert main([*given, *options]) == 1
+        printed = capsys.readouterr()
+        told = f"ccreport: {target}/2.1 is published already with other contents, of which README.md is the first, and "
+        assert printed.err.startswith(told)
+        assert "give --replace (`replace: true` below `release`" in printed.err
+        assert printed.err.count("\n") == 1
+    assert (target / "2.1/README.md").read_bytes() == (release / "README.md").read_bytes()
+    assert main([*given, "--replace"]) == 0
+    assert (target / "2.1/README.md").read_text() == "Corrected.\n"
+    assert read_sums(target / "2.1") == read_sums(mended)
 
 
 def test_a_damaged_release_is_not_uploaded(release: Path, tmp_path: Path) -> None:

@@ -18,7 +18,7 @@ from web_servers import S3_SERVER, Fault, FaultyProxy, busy, cut, damage, run_pr
 
 from ccreport.publish.store import list_table_files, store_results
 from ccreport.storage import transfer
-from ccreport.storage.copy import copy_files
+from ccreport.storage.copy import copy_files, read_there
 from ccreport.storage.fetch import fetch_archive
 from ccreport.storage.places import StorageError
 from ccreport.summarise.database import connect
@@ -61,6 +61,7 @@ def test_a_copy_is_fetched_again_the_same_and_only_changes_move(tmp_path: Path) 
     planned = copy_files(list_plain(source), "s3://archive/a/b", dry_run=True)
     assert (planned.written, planned.unchanged) == (tuple(sorted(FILES)), ())
     assert copy_files(list_plain(source), "s3://archive/a/b").written == tuple(sorted(FILES))
+    assert read_there("s3://archive/a/b", "none") is None
     again = copy_files(list_plain(source), "s3://archive/a/b")
     assert (again.written, again.unchanged) == ((), tuple(sorted(FILES)))
     fetch("s3://archive/a/b", tmp_path / "fetched")

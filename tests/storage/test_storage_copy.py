@@ -7,7 +7,7 @@ import pytest
 from archives import list_plain, write_archive
 from web_servers import RCLONE, run_webdav
 
-from ccreport.storage.copy import copy_files
+from ccreport.storage.copy import copy_files, read_there
 from ccreport.storage.places import StorageError
 
 FILES = {"tables/runs.parquet": b"PAR1" * 1000, "a b&c.csv": b"x\n", "top.txt": b"top"}
@@ -46,6 +46,7 @@ def test_only_changes_move_and_nothing_is_deleted(target: tuple[str, Path], tmp_
     assert read_files(folder) == FILES
     (source / "top.txt").write_bytes(b"pot")
     (source / "a b&c.csv").unlink()
+    assert (read_there(address, "top.txt"), read_there(address, "none")) == (FILES["top.txt"], None)
     again = copy_files(list_plain(source), address)
     assert (again.written, again.unchanged) == (("top.txt",), ("tables/runs.parquet",))
     assert read_files(folder) == FILES | {"top.txt": b"pot"}

@@ -87,6 +87,18 @@ def copy_files(files: dict[str, Path], target: str, *, prune: bool = False, dry_
     return Copied(tuple(new), tuple(unchanged), tuple(others))
 
 
+def read_there(target: str, path: str) -> bytes | None:
+    """Return the bytes of a small file below a place, as `copy_files` takes one; null where there is none."""
+    if not is_remote(target) and not Path(target).is_dir():
+        return None
+    place = _open_target(target)
+    try:
+        with in_words(f"{target}: {path}"):
+            return bytes(obstore.get(place.store, place.key(path)).bytes())
+    except GoneError:
+        return None
+
+
 def _list_firsts(paths: Iterable[str]) -> list[str]:
     """Return a path of each folder, with which it is made: a WebDAV server refuses two at once that would make one."""
     return sorted({path.rpartition("/")[0]: path for path in paths}.values())
