@@ -46,6 +46,12 @@ def test_pairs_of_a_column_become_text_in_csv(tmp_path: Path) -> None:
     ("words", "message"),
     [
         (["iperf", IPERF3], "there is no format `iperf`; did you mean `iperf3`?"),
+        (
+            ["netem", IPERF3],
+            "`netem`; `metadata` reads jobmeta, host-meta, pre-netem and results files: type `ingest met",
+        ),
+        (["qdisc", IPERF3], "`metadata` reads jobmeta,"),
+        (["flent", IPERF3], "`rpc` reads netperf and flent files: type `ingest rpc FILE`"),
         (["nothing", IPERF3], "there is no format `nothing`; there are campaign, captures, edge, iperf3,"),
         (["ss", "/nowhere"], "/nowhere is not a file"),
         (["ss", IPERF3], "iperf3_p2.json: no_measurement:"),

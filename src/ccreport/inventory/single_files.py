@@ -21,7 +21,7 @@ from ccreport.core.csv_files import write_csv
 from ccreport.core.declarations import SCHEMAS, load_yaml
 from ccreport.core.errors import InputError
 from ccreport.core.identifiers import short_hash
-from ccreport.core.schema_problems import guess, guess_path
+from ccreport.core.schema_problems import guess, guess_near, guess_path
 from ccreport.core.table_folder import TableFolder
 from ccreport.core.tables import write_table
 from ccreport.ingest.declaration import Kind, Reader
@@ -55,7 +55,7 @@ def ingest(
     try:
         reader = find_reader(format)
     except KeyError:
-        raise InputError(f"there is no format `{format}`{guess(format, (reader.name for reader in READERS))}") from None
+        raise InputError(f"there is no format `{format}`{_guess_format(format)}") from None
     if missing := [path for path in files if not path.is_file()]:
         raise InputError(f"{missing[0]} is not a file{guess_path(missing[0])}")
     if output is not None:
@@ -89,6 +89,19 @@ def list_problems(format: str, path: Path) -> list[str]:
         with contextlib.redirect_stderr(io.StringIO()):
             read_experiment(reader, _list_files(reader, [path]), Path("/"), tables.folder, Settings())
         return tables.read("rejects")["message"].to_list()
+
+
+def _guess_format(word: str) -> str:
+    """Return what to put behind a word that is not a format: the one meant, or that with such files, else all."""
+    names = [reader.name for reader in READERS]
+    for reader in () if guess_near(word, names) else READERS:
+        parts = {part for kind in reader.kinds for part in kind.name.split("-")}
+        if word.lower() in {*parts, *reader.tables} or f"{word.lower()}s" in reader.tables:
+            kinds = " and ".join(
+                filter(None, (", ".join(kind.name for kind in reader.kinds[:-1]), reader.kinds[-1].name))
+            )
+            return f"; `{reader.name}` reads {kinds} files: type `ingest {reader.name} FILE`"
+    return guess(word, names)
 
 
 def _list_files(reader: Reader, files: Sequence[Path]) -> Manifest:
