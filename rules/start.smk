@@ -10,7 +10,7 @@ import atexit
 from snakemake.jobs import Job
 from snakemake.scheduling.job_scheduler import JobScheduler
 
-from ccreport.workflow_fixes.build_lock import lock_results
+from ccreport.workflow_fixes.build_lock import check_unlocked, lock_results
 from ccreport.workflow_fixes.clock_skew import (
     backdate_results,
     check_sources,
@@ -60,6 +60,26 @@ def set_back_times():
             f"The clock was set back: {count} files of {RESULTS} had times in the future; all is made again, but no raw"
             " file is read again that did not change."
         )
+
+
+def refuse_beside(error):
+    """Let a build, or the plan of one, end with this line: Snakemake's are of its own lock, or of files that are gone by now."""
+    execute = workflow.execute
+
+    def execute_alone(*args, **options):
+        if workflow.execution_settings.lock:
+            stop(error)
+        return execute(*args, **options)
+
+    # What only reads the rules, such as --list, does not come here.
+    workflow.execute = execute_alone
+
+
+if workflow.is_main_process:
+    try:
+        check_unlocked(RESULTS)
+    except InputError as error:
+        refuse_beside(error)
 
 
 onstart:

@@ -13,7 +13,7 @@ import pytest
 from archives import ROOT
 
 from ccreport.core.errors import InputError
-from ccreport.workflow_fixes.build_lock import lock_results
+from ccreport.workflow_fixes.build_lock import check_unlocked, lock_results
 from ccreport.workflow_fixes.patches import SLURM, SNAKEMAKE, TRIED, apply_patches
 
 LOCKED = dict(re.findall(r"^([\w.-]+)==(\S+)", (ROOT / "requirements-dev.lock").read_text(), re.MULTILINE))
@@ -135,8 +135,13 @@ def test_a_results_folder_is_locked_until_its_build_ends(tmp_path: Path) -> None
     held = lock_results(tmp_path / "results")
     with pytest.raises(InputError, match="another build writes into"):
         lock_results(tmp_path / "results")
+    with pytest.raises(InputError, match="another build writes into"):
+        check_unlocked(tmp_path / "results")
     lock_results(tmp_path / "other").close()
     held.close()
+    check_unlocked(tmp_path / "results")
+    check_unlocked(tmp_path / "none")
+    assert not (tmp_path / "none").exists()
     lock_results(tmp_path / "results").close()
     (tmp_path / "file").touch()
     with pytest.raises(InputError, match="/file/results takes no files"):

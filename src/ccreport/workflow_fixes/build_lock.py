@@ -13,6 +13,9 @@ from typing import Final, TextIO
 from ccreport.core.errors import InputError
 
 NAME: Final = ".build.lock"
+OTHER_BUILD: Final = (
+    "another build writes into {results}; wait until it has ended, or name another folder by pathvars.results"
+)
 # flock(2); on a network file system another machine's lock may be reported as the second.
 TAKEN: Final = (errno.EWOULDBLOCK, errno.EACCES)
 
@@ -34,5 +37,15 @@ def lock_results(results: Path) -> TextIO:
     except OSError as error:
         if error.errno in TAKEN:
             lock.close()
-            raise InputError(f"another build writes into {results}; wait until it has ended") from error
+            raise InputError(OTHER_BUILD.format(results=results)) from error
     return lock
+
+
+def check_unlocked(results: Path) -> None:
+    """Raise InputError where another process holds the lock of a results folder; nothing is written."""
+    try:
+        with (results / NAME).open(encoding="utf-8") as lock:
+            fcntl.flock(lock, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    except OSError as error:
+        if error.errno == errno.EWOULDBLOCK:
+            raise InputError(OTHER_BUILD.format(results=results)) from error
