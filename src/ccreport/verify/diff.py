@@ -21,14 +21,16 @@ def diff(old: str, new: str, /, *, html: str = "", full: bool = False) -> int:
 
     `old` is the path or address of the former. `new` is that of the later. `html` is the path of a page to write.
     `full` lists all cells and files that differ, and the files of each figure with the hashes of both.
-    Return 0 where it could be told, whatever it is, else 2.
+    Return 0 where it could be told, whatever it is, else 2, as where a file is not what its SHA256SUMS says.
     """
     with tempfile.TemporaryDirectory(prefix="ccreport-diff-") as work:
         try:
             if html:
                 check_file(Path(html), "--html")
-            folders = [open_release(place, Path(work, side))[0] for side, place in (("old", old), ("new", new))]
-            before, after = (ReleaseFolder(folder) for folder in folders)
+            opened = [(place, *open_release(place, Path(work, side))) for side, place in (("old", old), ("new", new))]
+            for place, folder, left_out in opened:
+                _require_sums(place, folder, left_out)
+            before, after = (ReleaseFolder(folder) for _, folder, _ in opened)
             sides = ((old, before), (new, after))
             for place, side in sides:
                 _require_parts(place, side)
@@ -41,22 +43,27 @@ def diff(old: str, new: str, /, *, html: str = "", full: bool = False) -> int:
                 (f"differences in {place}", check_csv(side.folder, side.files, Path(work)).failures)
                 for place, side in sides
             ]
-            altered = [(f"files of {place}", check_sums(side.folder, [])[0].failures) for place, side in sides]
         except InputError as error:
             print(f"ccreport: {error}", file=sys.stderr)
             return 2
         except FAULTS as error:
             print(f"ccreport: a release cannot be read ({type(error).__name__}: {error}); verify both", file=sys.stderr)
             return 2
-    told = (("CSV files that are not what their tables say", found), (f"Altered since {SUMS} was written", altered))
-    for title, kinds in told:
-        if named := tuple((kind, failures) for kind, failures in kinds if failures):
-            sections.insert(0, Section(title, names=named))
+    if named := tuple((kind, failures) for kind, failures in found if failures):
+        sections.insert(0, Section("CSV files that are not what their tables say", names=named))
     text = format_text(sections, is_full=full, is_brief=not full)
     print(f"# {about}\n\n{text}" if text else f"# {about}\n", end="")
     if html:
         Path(html).write_text(format_html("Two releases compared", about, sections), encoding="utf-8")
     return 0
+
+
+def _require_sums(place: str, folder: Path, left_out: list[str]) -> None:
+    """Raise InputError where a file of a release is not what its SHA256SUMS says: it would pass for a difference."""
+    if failures := check_sums(folder, left_out)[0].failures:
+        more = f" (and {len(failures) - 1:,} more)" if len(failures) > 1 else ""
+        closer = f"look closer with `python -m ccreport verify {place}`"
+        raise InputError(f"{place} is damaged: {failures[0]}{more}; {closer}")
 
 
 def _require_parts(place: str, side: ReleaseFolder) -> None:
