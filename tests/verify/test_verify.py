@@ -20,6 +20,7 @@ from archives import ROOT, make_table, save_table
 from small_release import NOTHING, make_results, release_of
 from web_servers import S3_SERVER, run_s3
 
+from ccreport import __version__
 from ccreport.__main__ import main
 from ccreport.archive.pack import pack_folder
 from ccreport.core.csv_files import write_csv
@@ -151,13 +152,20 @@ def test_two_releases_compared_name_a_cell_that_is_not_its_table(
     assert "CSV files that are not what their tables say" in said
     assert said.count("runs_count: 3 as Parquet, 4 as CSV") == 3
     assert f"3 differences in {release}:" in said
-    assert "Altered since" not in said
-    with (release / "code/config.yaml").open("a") as config:
-        config.write("# altered\n")
-    assert main(["diff", str(published), str(release)]) == 0
-    assert (
-        "code/config.yaml: not what SHA256SUMS says" in capsys.readouterr().out.split("## Altered since SHA256SUMS")[1]
-    )
+
+
+@pytest.mark.parametrize("is_former", [True, False])
+def test_a_damaged_release_is_not_compared(
+    is_former: bool, published: Path, release: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for name in ("tables/runs/archive.parquet", "code/config.yaml"):
+        flip(release / name)
+    sides = [release, published] if is_former else [published, release]
+    assert main(["diff", *map(str, sides)]) == 2
+    said = capsys.readouterr()
+    told = f"{release} is damaged: code/config.yaml: not what {SUMS} says (and 1 more)"
+    assert said.err == f"ccreport: {told}; look closer with `python -m ccreport verify {release}`\n"
+    assert not said.out
 
 
 def test_a_packed_release_is_verified(published: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -467,8 +475,15 @@ def test_tables_made_anew_equal_the_published_ones(
     assert folders == [tmp_path / "work/code"]
     (release / "code/Makefile").write_text("nothing that tables depend on")
     (release / "code/requirements.lock").write_text("other")
+    own, shared = release / "code/evaluations/own.yaml", next((release / "code/evaluations").glob("*.yaml"))
+    own.write_text("own")
+    shared.write_text("other")
     by_other = check_recomputed(release, tmp_path / "again").facts
-    assert by_other.endswith(", other than code/ in 1 file: requirements.lock")
+    assert by_other.partition(f"ccreport {__version__}, ")[2].split("; ") == [
+        "whose code is not the release's in 1 file (requirements.lock)",
+        f"1 file (evaluations/{shared.name}) of the release differing from this checkout's",
+        "1 file (evaluations/own.yaml) of the release not in this checkout",
+    ]
     config = load_yaml(folders[0] / "config.yaml")
     assert config["archive"] == str(release / "raw/raw.tar.zst")
     assert config["evaluation"] == str(release / "evaluations/one/one.yaml")

@@ -33,6 +33,8 @@ from ccreport.verify.ledger import NO_ARCHIVE, find_archive
 NAME: Final = "recomputed"
 # What of the code decides what tables hold; documents and pages do not.
 CODE: Final = ("rules/", "schemas/", "src/", "workflow/", "evaluations/", "requirements.lock")
+# Of these, what declares evaluations.
+DECLARED: Final = "evaluations/"
 SHOWN: Final = 3
 #   12%  reading raw files  about 2 min left
 STAGE: Final = re.compile(r" *\d+%  ")
@@ -128,18 +130,33 @@ def _pair(release: Path, work: Path, declared: dict[str, dict[str, Any]]) -> Ite
 
 
 def _compare_code(release: Path, code: Path) -> str:
-    """Say whether the code that made the tables anew is the release's own."""
+    """Say whether the code that made the tables anew is the release's own, and which declarations a checkout lacks."""
     theirs, ours = (
         {path.as_posix(): hash_file(place / path) for path in list_files(place) if path.as_posix().startswith(CODE)}
         for place in (release / "code", code)
     )
     others = [path for path in sorted(theirs.keys() | ours.keys()) if theirs.get(path) != ours.get(path)]
     others = [path for path in others if "__pycache__" not in path]
-    by = f"by ccreport {ccreport.__version__}"
-    if not others:
-        return f"{by}, the code of the release"
-    more = f" and {len(others) - SHOWN} more" if len(others) > SHOWN else ""
-    return f"{by}, other than code/ in {count_things(len(others), 'file')}: {', '.join(others[:SHOWN])}{more}"
+    code_files = [path for path in others if not path.startswith(DECLARED)]
+    told = [f"by ccreport {ccreport.__version__}, "]
+    told[0] += f"whose code is not the release's in {_name(code_files)}" if code_files else "the code of the release"
+    # Tables are made with the release's own declarations, whichever the checkout has.
+    declared = [path for path in others if path.startswith(DECLARED) and path in theirs]
+    told += [
+        f"{_name(paths)} of the release {state}"
+        for state, paths in (
+            ("differing from this checkout's", [path for path in declared if path in ours]),
+            ("not in this checkout", [path for path in declared if path not in ours]),
+        )
+        if paths
+    ]
+    return "; ".join(told)
+
+
+def _name(paths: list[str]) -> str:
+    """Return how many files there are and the first of them."""
+    more = f" and {len(paths) - SHOWN} more" if len(paths) > SHOWN else ""
+    return f"{count_things(len(paths), 'file')} ({', '.join(paths[:SHOWN])}{more})"
 
 
 def _find_reason(lines: list[str]) -> str:
