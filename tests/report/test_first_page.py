@@ -192,8 +192,8 @@ def test_what_is_confirmed_contradicted_and_open_is_said_in_three_sentences():
     found = list_sentences(whole)
     assert found[0] == (
         "**Confirmed:** [2 of 3 claims](claims.qmd?verdict=holds#all-claims) hold. The ratio of BBR to CUBIC is "
-        "reproduced in [1 of 4 pairs](reproduction.qmd) of published cells "
-        "(1 of 1 of Table I, 0 of 3 of Table II)."
+        "reproduced in [1 of 4 pairs](reproduction.qmd) of published cells"
+        '[&#32;(1 of 1 of Table I, 0 of 3 of Table II)]{.content-visible when-format="html"}.'
     )
     assert (
         "[2 pairs](reproduction.qmd#paper-worst) are not reproduced; the worst is at 0&#46;1 &#37; loss: " in found[1]
@@ -228,7 +228,14 @@ def test_claims_that_fail_in_direction_are_told_from_those_of_equality_and_those
     explained = {"causes": {"a buffer": ["first", "second"], "time": ["fourth", "other"]}, "pairs": {}}
     found = render_findings(judged, declare(judged, 1.0), NO_PAIRS, BOTH, NO_COMPARISONS, TITLES, explained=explained)
     contradicted, in_size = list_sentences(found)
-    assert contradicted == "**Contradicted:** [3 of 4 claims](claims.qmd?verdict=contradicted#all-claims)."
+    counted, named = contradicted.split("[: ")
+    assert counted == "**Contradicted:** [3 of 4 claims](claims.qmd?verdict=contradicted#all-claims)"
+    # On the website the strip of verdicts names them.
+    assert named.endswith(']{.content-visible when-format="typst"}.')
+    assert re.findall(r"\((claims\.qmd#claim-\w+)\)", named) == [
+        f"claims.qmd#claim-{name}" for name in ("second", "third", "fourth")
+    ]
+    assert named.startswith("[c](claims.qmd#claim-second); ")
     assert html.unescape(in_size) == (
         "**Differs only in size:** [1 of 4 claims](claims.qmd?verdict=differs+only+in+size#all-claims)."
     )

@@ -272,12 +272,13 @@ def test_the_first_page_has_short_findings_and_the_picture_before_all_else(tmp_p
         "Is it 0? Here: It is 0.0 here; There: It is 1.0 there. •",
         "Is it 3? Here: It is 0.3 here; There: It is 1.3 there. •",
         "Verdict 0: It holds. As 0 says.",
+        "Verdict 1: It holds.",
         "A caption",
         "About Short tests. The rest.",
         "More on the findings",
         "Is it 3? More of 3.",
         "More of 4.",
-        "Verdict 1: It holds. As 1 says.",
+        "Verdict 1: As 1 says.",
         "As 2 says.",
     )
     places = [words.index(part) for part in (*parts, "After.")]
@@ -286,7 +287,14 @@ def test_the_first_page_has_short_findings_and_the_picture_before_all_else(tmp_p
     assert words.count("Contents") == 1
     assert re.search(r"Figure 2 [. \u2060]+2\b", words)
     # What is above the picture is not said again, and nothing is left of the first verdict.
-    counts = {"Is it 3?": 2, "It is 0.3 here": 1, "Is it 4?": 1, "Verdict 0:": 1, "Verdict 1:": 1, "Verdict 2:": 1}
+    counts = {
+        "Is it 3?": 2,
+        "It is 0.3 here": 1,
+        "Is it 4?": 1,
+        "Verdict 0:": 1,
+        "Verdict 1: It holds": 1,
+        "Verdict 2:": 1,
+    }
     assert {said: words.count(said) for said in counts} == counts
 
 

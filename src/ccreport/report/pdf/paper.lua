@@ -13,7 +13,7 @@ local CALLOUTS = {note = 'Note', tip = 'Tip', warning = 'Warning', important = '
 local KINDS = {fig = 'image', tbl = 'table'}
 -- Of the first page's findings: how many sentences of the first items of their first list, the answers, and of their last.
 local SHORT_ANSWERS = {1, 1, 1, 1}
-local SHORT_VERDICTS = {2}
+local SHORT_VERDICTS = {2, 1}
 local page, pages = '', {}
 
 local function quote(text)

@@ -6,9 +6,9 @@ from typing import Any, Final
 
 import polars as pl
 
-from ccreport.compare.claim_verdicts import CONTRADICTED, HOLDS, SIZE, UNKNOWN, part_claims
+from ccreport.compare.claim_verdicts import CONTRADICTED, HOLDS, SIZE, UNKNOWN, decide, part_claims
 from ccreport.compare.verdicts import NOT_REPRODUCED, REPRODUCED, UNDECIDED
-from ccreport.core.text import count_things
+from ccreport.core.text import count_things, make_label
 from ccreport.figures.wording.runs import join_names
 from ccreport.report.first_page.rtts import NO_RTTS, name_rtts
 from ccreport.report.first_page.variation import NO_VARIATION
@@ -30,6 +30,8 @@ from ccreport.summarise.grids.plain_numbers import show_plain
 
 MORE: Final = "More"
 PAIRS_PAGE: Final = "reproduction.qmd"
+# Of claims that are contradicted.
+NAMED: Final = 4
 NOTHING_EXPLAINED: Final[Mapping[str, Any]] = {"causes": {}, "pairs": {}}
 
 
@@ -128,7 +130,18 @@ def _tell_failed(
     counts = {cause: sum(claim in found for claim in of_cause) for cause, of_cause in causes.items()}
     recorded = [f"{escape_text(cause)} ({count:,})" for cause, count in counts.items() if count]
     why = f"{PARAGRAPH}recorded causes of the claims: {', '.join(recorded)}" if recorded else ""
-    return f"{_count_claims(judged, len(found), verdict)}{why}"
+    named = _name_failed(judged, claims, found) if verdict == CONTRADICTED else ""
+    return f"{_count_claims(judged, len(found), verdict)}{named}{why}"
+
+
+def _name_failed(judged: pl.DataFrame, claims: Mapping[str, Any], found: Sequence[str]) -> str:
+    """Return by which check each claim fails, for the PDF: the strip of verdicts has them on the website."""
+    checks = []
+    for claim in found[:NAMED]:
+        row = decide(judged.filter(claim=claim).to_dicts(), claims[claim])
+        checks.append(f"[{escape_text(row['check'])}](claims.qmd#{make_label('claim', claim)})")
+    more = f" and {len(found) - NAMED:,} more" if len(found) > NAMED else ""
+    return f'[: {"; ".join(checks)}{more}]{{.content-visible when-format="typst"}}'
 
 
 def _count_claims(judged: pl.DataFrame, count: int, filtered: str) -> str:
@@ -158,7 +171,9 @@ def _confirm_pairs(pairs: pl.DataFrame, algorithms: list[str], titles: Mapping[s
         f"{own['verdict'].eq(REPRODUCED).sum()} of {own.height} of {name_table(str(table), titles)}"
         for (table,), own in pairs.group_by("table_name", maintain_order=True)
     ]
-    of_which = f" ({', '.join(by_table)})" if len(by_table) > 1 else ""
+    # In the PDF the picture of the pairs is right below.
+    shown = f'[&#32;({", ".join(by_table)})]{{.content-visible when-format="html"}}'
+    of_which = shown if len(by_table) > 1 else ""
     return f"the ratio of {ratio} is reproduced in {counted} of published cells{of_which}"
 
 
