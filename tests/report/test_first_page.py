@@ -540,6 +540,7 @@ def test_dots_bands_and_intervals_stand_at_their_ratios(layout: Any):
     pairs = make_pairs(AHEAD, ELSEWHERE, CLOSE)
     figure = draw_forest(pairs, TITLES, BOTH, layout, 2)
     assert figure.caption.endswith(" Not drawn: 2 pairs suspect in the paper.")
+    assert figure.caption.startswith("Ratio of the arithmetic mean rates of BBR and CUBIC")
     chart = figure.chart.to_dict(validate=False)
     data = chart["datasets"]
 
@@ -776,8 +777,8 @@ def test_a_line_for_each_loss_has_the_ratios_on_the_longest_paths_that_all_losse
     (said,) = describe_leads(make_comparisons(*asked), rtts)
     high, low = html.unescape(said).split("\\\n")[1:3]
     assert high == (
-        "**0.1 % loss, 80 ms:** BBR 117 times CUBIC’s rate (95 % interval 94.3–146) with 1 flow, 8.20 times "
-        "(7.76–8.72) with 16 alone, 15.4 times (14.4–16.4) with 16 sharing.["
+        "**0.1 % loss, 80 ms:** BBR 117 times CUBIC’s rate (geometric means; 95 % interval 94.3–146) with 1 flow, "
+        "8.20 times (7.76–8.72) with 16 alone, 15.4 times (14.4–16.4) with 16 sharing.["
     )
     # Where not all are decided the PDF has no room for it on its first page.
     assert low == (
@@ -787,7 +788,7 @@ def test_a_line_for_each_loss_has_the_ratios_on_the_longest_paths_that_all_losse
     # Where CUBIC is faster its ratio, and the ends of the interval, are the other way round.
     slower = [("CUBIC faster", f"1 % loss, {n} flows", (0.25, 0.2, 0.5)) for n in (2, 3, 4)]
     (said,) = describe_leads(make_comparisons(*slower, *asked[-3:]))
-    first = "**1 % loss:** CUBIC 4.00 times BBR’s rate (95 % interval 2.00–5.00) with 2 flows"
+    first = "**1 % loss:** CUBIC 4.00 times BBR’s rate (geometric means; 95 % interval 2.00–5.00) with 2 flows"
     line = f"{first}, 4.00 times (2.00–5.00) with 4"
     assert line in html.unescape(said)
     # Losses that share no conditions have no lines.

@@ -33,7 +33,7 @@ def render_picture(first_page: Path, figures: Path, others: Iterable[str]) -> st
         f'<img src="figures/{PAIRS}/figure.svg" alt="{alt}"{size}>\n</picture>\n'
         f"<figcaption>{caption}</figcaption>\n</figure>"
     )
-    compared = "[all conditions compared](conditions.qmd), by [another ratio](methods.qmd#sec-ratios)"
+    compared = "[all conditions compared](conditions.qmd), by ratios of [geometric means](methods.qmd#sec-ratios)"
     pages = f"[Each pair in numbers](reproduction.qmd); {compared}"
     links = f"{pages}; this figure as {list_downloads(PAIRS, wide)}."
     image = f'![{caption}](figures/{PAIRS}/figure.svg){{#{label} fig-alt="{alt}"{size}}}'

@@ -72,7 +72,7 @@ def _name_rtt(own: pl.DataFrame, rtts: pl.DataFrame) -> str:
 
 
 def _tell(of_loss: pl.DataFrame, rate: str) -> str:
-    """Return "BBR 24.1 times CUBIC's rate (95 % interval 11.0–52.8) with 1 flow, 2.11 times (1.99–2.24) with 16".
+    """Return "BBR 24.1 times CUBIC's rate (geometric means; 95 % interval 11.0–52.8) with 1 flow, 2.11 times with 16".
 
     What the numbers are is said of the first where a `rate` is given.
     """
@@ -98,7 +98,7 @@ def _tell_lead(row: dict[str, Any], rate: str) -> Iterator[str]:
         yield f" {row['second_algorithm' if is_first else 'first_algorithm']}’s {rate}"
     if row["effect_low_ratio"] and row["effect_high_ratio"]:
         low, high = sorted(_turn(row[f"effect_{end}_ratio"], is_first) for end in ("low", "high"))
-        yield f" ({'95 % interval ' if rate else ''}{show_plain(low)}–{show_plain(high)})"
+        yield f" ({'geometric means; 95 % interval ' if rate else ''}{show_plain(low)}–{show_plain(high)})"
 
 
 def _turn(ratio: float, is_first: bool) -> float:
