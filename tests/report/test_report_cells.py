@@ -8,7 +8,7 @@ import polars as pl
 import pytest
 from archives import write_yaml
 from condition_runs import build_database
-from test_explain import FACTS, raw_file
+from explained_runs import FACTS, raw_file
 from test_summarise import EVALUATION, gather, run, summarise
 
 from ccreport.__main__ import main

@@ -6,7 +6,7 @@ import duckdb
 import polars as pl
 import pytest
 import yaml
-from test_explain import FACTS, raw_file
+from explained_runs import FACTS, raw_file
 from test_summarise import EVALUATION, build_database, gather, run
 
 from ccreport.__main__ import main

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 import yaml
 from condition_runs import build_database
-from test_explain import FACTS
+from explained_runs import FACTS
 from test_summarise import EVALUATION, gather, run
 
 from ccreport.__main__ import main

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 import duckdb
 import pytest
 from condition_runs import build_database
-from test_explain import FACTS
+from explained_runs import FACTS
 from test_summarise import gather, run
 
 from ccreport.core.declarations import read_query

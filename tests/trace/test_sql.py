@@ -1,0 +1,272 @@
+"""`sql`: answers, hints at misspelt names and values, and which results are asked."""
+
+import os
+import re
+import shutil
+from pathlib import Path
+
+import duckdb
+import polars as pl
+import pytest
+from archives import ROOT
+
+from ccreport.__main__ import main
+from ccreport.summarise.database import read_files
+
+
+def test_a_check_of_a_claim_can_be_tried_in_sql(database: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    query = (
+        "SELECT (quotient_of(list(rate) FILTER (cc = 'cubic'), list(rate) FILTER (cc = 'cubic'))).value FROM measured"
+    )
+    assert main(["sql", query, "--database", str(database), "--rows", "0"]) == 1
+    assert "--rows 0 would show nothing" in capsys.readouterr().err
+    assert main(["sql", query, "--database", str(database)]) == 0
+    assert " 1.0 " in capsys.readouterr().out
+    for query in ([], ["SHOW TABLES"], ["show tables;"]):
+        assert main(["sql", *query, "--database", str(database)]) == 0
+        names = re.findall(r"│ (\w+)", capsys.readouterr().out)
+        assert "measured" in names
+        assert len(names) == len(set(names))
+
+
+def test_sql_describes_a_table_by_names_and_types(
+    database: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "90")
+    assert main(["sql", "DESCRIBE measured", "--database", str(database)]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[-1].startswith("The report's page Dictionary has units, sources and whole meanings")
+    # One sentence of what each means, of a table its own meaning.
+    assert lines[0].split(maxsplit=2) == ["run_id", "VARCHAR", "One test execution, one iteration of"]
+    assert lines[1].strip() == "one condition"
+    counted = next(number for number, line in enumerate(lines) if line.startswith("is_counted "))
+    assert " BOOLEAN " in lines[counted]
+    assert lines[counted].endswith("The run counts in means, which suspect")
+    assert lines[counted + 1].strip().startswith("runs do only ")
+    assert max(map(len, lines[:-1])) <= 90
+    assert any(line.startswith("rate ") and " STRUCT(…) " in line for line in lines)
+
+
+def test_sql_names_texts_that_no_row_has(database: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    queries = {
+        "FROM measured WHERE algorithm = 'BBRv2'": ["No row has algorithm = 'BBRv2'; did you mean `BBR`?"],
+        "FROM runs WHERE job IN ('j', 'x9') OR 'nobody' = host": [
+            "No row has job = 'x9'; there are 'j'",
+            "No row has host = 'nobody'; there are '10.0.0.2', 'far.example.org'",
+        ],
+        # What has another meaning, or is a row's, is not told.
+        "FROM runs WHERE job = 'j' AND host <> 'nobody' AND run_id NOT LIKE 'r1%' AND rtt_ms < 70 AND 500 > rtt_ms": [],
+        "FROM runs WHERE host LIKE 'NEAR.%' OR job ILIKE 'X%' OR rtt_ms >= 70": [
+            "No row has host LIKE 'NEAR.%'; there are '10.0.0.2', 'far.example.org'",
+            "No row has job ILIKE 'X%'; there are 'j'",
+            "No row has rtt_ms >= 70; there are 10, 20, 60",
+        ],
+        "WITH own AS (SELECT 'a' AS name) FROM own WHERE name = 'a'": [],
+        "FROM runs WHERE run_id IN (SELECT run_id FROM flows WHERE cc = 'reno')": [
+            "No row has cc = 'reno'; there are 'bbr', 'cubic'"
+        ],
+        "FROM runs WHERE queue_discipline = 'fq'": ["No row has queue_discipline = 'fq'; there are none"],
+        "FROM runs WHERE rtt_ms IN (10, 0.02)": ["No row has rtt_ms = 0.02; there are 10, 20, 60"],
+        "FROM runs WHERE rtt_ms = '10.0' OR run_id = 'r1'": [],
+        "SELECT * FROM range(20) AS t(n) WHERE n = 50": ["No row has n = 50; there are 20 others, from 0 to 19"],
+    }
+    for query, told in queries.items():
+        assert main(["sql", query, "--database", str(database)]) == 0
+        printed = capsys.readouterr().out.splitlines()
+        assert [line for line in printed if line.startswith("No row")] == told
+
+
+def test_sql_shows_six_digits_and_whole_numbers(
+    database: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "300")
+    values = "1e-9 / 3, 12345678.9 / 1::DOUBLE, -2::DOUBLE / 3, 0::DOUBLE, 'inf'::DOUBLE, NULL::DOUBLE, 123456789"
+    assert main(["sql", f"SELECT {values}", "--database", str(database)]) == 0
+    shown = next(line for line in capsys.readouterr().out.splitlines() if "e-10" in line and "│" in line)
+    assert [cell.strip() for cell in shown.strip("│").split("│")] == [
+        "3.33333e-10",
+        "12345679.0",
+        "-0.666667",
+        "0.0",
+        "inf",
+        "NULL",
+        "123456789",
+    ]
+
+
+def test_an_option_with_one_value_is_given_once(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit):
+        main(["explain", "table_2", "--row", "sharing=both", "--row", "flows_count=16"])
+    assert "--row is given twice; it takes one value" in capsys.readouterr().err
+
+
+def test_an_empty_query_is_refused(database: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["sql", " ;", "--database", str(database)]) == 1
+    assert capsys.readouterr().err == "ccreport: the query is empty; without one, sql lists the tables\n"
+
+
+@pytest.mark.parametrize(
+    ("query", "hint"),
+    [
+        ("SELECT (1 FROM runs", 'syntax error at or near "FROM"; a closing parenthesis is missing\n'),
+        ("SELECT 1) FROM runs", "; an opening parenthesis is missing\n"),
+        ("SELECT cv(rtt_ms) FROM runs", "; write stddev(x) / avg(x), the coefficient of variation of x\n"),
+        ("FROM table_2", "does not exist; did you mean `table_2_testbed`?\n"),
+        ("SELECT test_group FROM runs", "; `measured`, `labelled_runs`, `algorithm_runs` have it"),
+        ("SELECT r.rtt_bucket FROM runs AS r", "? `measured`, `labelled_runs`, `algorithm_runs` have `rtt_bucket`"),
+        ("SELECT cc, avg(goodput_bps) FROM runs GROUP BY cc", "? `measured`, `algorithm_runs`, `flows` have `cc`"),
+        # Of a table of few columns these are named before others that have it.
+        ("SELECT status FROM raw_files", "; did you mean `state`? `grouped_requests`, "),
+        ("SELECT rtt_ms FROM raw_files", "size_bytes, sha256, state, rule, reason; `measured`, "),
+        ("SELECT goodput FROM runs", "; did you mean `goodput_bps`?"),
+        ("FROM table_2", "; did you mean `table_2_testbed`?"),
+    ],
+)
+def test_sql_says_which_table_has_a_column(
+    query: str, hint: str, database: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["sql", query, "--database", str(database)]) == 1
+    assert hint in capsys.readouterr().err
+
+
+def test_questions_of_the_documentation_have_answers(database: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    section = (ROOT / "reports/commands.qmd").read_text().partition("{#commands-sql}")[2].partition("\n## ")[0]
+    queries = re.findall(r'ccreport sql "(.*?)"\n', section, re.DOTALL)
+    assert len(queries) == 6
+    for query in queries:
+        assert main(["sql", query, "--database", str(database)]) == 0, capsys.readouterr().err
+        assert capsys.readouterr().out.startswith("┌")
+    # What is asked most is said where one begins.
+    assert main(["sql", "--database", str(database)]) == 0
+    asked = re.findall(r'sql "(.*)"', capsys.readouterr().out)
+    assert len(asked) == 2
+    for query in asked:
+        assert main(["sql", query, "--database", str(database)]) == 0
+
+
+def test_sql_prints_a_table_from_any_folder(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The database has paths relative to the folder that its build was called in."""
+    (tmp_path / "it's [a] */results/own").mkdir(parents=True)
+    (tmp_path / "elsewhere").mkdir()
+    monkeypatch.chdir(tmp_path / "it's [a] *")
+    table = Path("results/names.parquet")
+    pl.DataFrame({"job": ["\x1b[2Jgone"], "number": [7]}).write_parquet(table)
+    with duckdb.connect("results/own/archive.duckdb") as connection:
+        connection.execute(f"CREATE VIEW names AS {read_files([table])}")
+    pl.DataFrame({"claim": ["fair"], "check": ["share"]}).write_parquet("results/own/claims.parquet")
+    monkeypatch.chdir(tmp_path / "elsewhere")
+    assert main(["sql", "SELECT number * 6 AS answer, job FROM names", "--database", "../it's [a] */results"]) == 0
+    printed = capsys.readouterr().out
+    assert "answer" in printed
+    assert " 42 " in printed
+    assert "\x1b" not in printed
+    # What is judged by the database is a table beside it.
+    assert main(["sql", "FROM claims", "--database", "../it's [a] */results"]) == 0
+    assert " fair " in capsys.readouterr().out
+    assert main(["sql", "SELECT check FROM claims", "--database", "../it's [a] */results"]) == 1
+    assert "text takes single quotes ('check'), a column of this name double ones" in capsys.readouterr().err
+    assert main(["sql", "FROM nmaes", "--database", "../it's [a] */results"]) == 1
+    assert capsys.readouterr().err == "ccreport: Table with name nmaes does not exist; did you mean `names`?\n"
+    assert main(["sql", "SELECT nubmer FROM names", "--database", "../it's [a] */results"]) == 1
+    said = capsys.readouterr().err
+    assert said.endswith("; did you mean `number`?\n")
+    assert said.count("\n") == 1
+    assert main(["sql", "SELECT 1; SELECT 2", "--database", "../it's [a] */results"]) == 1
+    assert capsys.readouterr().err == "ccreport: there is more than one statement; only one is shown at a time\n"
+    for query in ("DROP VIEW names", "CREATE TABLE mine AS FROM names", "INSERT INTO names VALUES ('a', 1)"):
+        assert main(["sql", query, "--database", "../it's [a] */results"]) == 1
+        assert capsys.readouterr().err.startswith("ccreport: the database is read only, as a build makes it; save an ")
+
+
+def test_the_configured_results_answer_where_none_are_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    for folder, number in (("results", 1), ("out/mine", 2)):
+        table = Path(folder, "names.parquet")
+        Path(folder, "own").mkdir(parents=True)
+        pl.DataFrame({"number": [number]}).write_parquet(table)
+        with duckdb.connect(f"{folder}/own/archive.duckdb") as connection:
+            connection.execute(f"CREATE VIEW names AS {read_files([table])}")
+    query = "SELECT 'it is ' || number AS told FROM names"
+    Path("config.yaml").write_text("evaluation: own\npathvars: {results: out/mine}\n")
+    assert main(["sql", query]) == 0
+    printed = capsys.readouterr()
+    assert (" it is 2 " in printed.out, printed.err) == (True, "")
+    assert main(["sql", query, "--database", "results"]) == 0
+    assert " it is 1 " in capsys.readouterr().out
+    Path("config.yaml").write_text("evaluation: evaluations/other.yaml\n")
+    said = "note: results/own answers, as the configured evaluation `other` is not built; --database names others\n"
+    assert main(["sql", query]) == 0
+    printed = capsys.readouterr()
+    assert (" it is 1 " in printed.out, printed.err) == (True, said)
+    assert main(["explain", "tables"]) == 0
+    assert capsys.readouterr().err == said
+    Path("config.yaml").write_text("pathvars: {results: nowhere}\n")
+    drawn = ["plot_figure", "--evaluation", "generic", "--figure", "rate_by_loss", "--output", "drawn"]
+    for command in (["plan_runs"], ["export", "r1"], drawn):
+        assert main(command) == 1
+        assert "nowhere" in capsys.readouterr().err
+
+
+def test_sql_asks_the_results_that_are_named_whatever_they_are_called_now(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    for number in (1, 2):
+        # As two builds one after the other, each of which is moved away.
+        table = Path("results/tables/names.parquet")
+        table.parent.mkdir(parents=True)
+        pl.DataFrame({"number": [number]}).write_parquet(table)
+        Path("results/own").mkdir()
+        with duckdb.connect("results/own/archive.duckdb") as connection:
+            connection.execute(f"CREATE VIEW names AS {read_files([table])}")
+        if number == 1:
+            Path("results").rename("former")
+    for folder, number in (("results", 2), ("former", 1)):
+        assert main(["sql", "SELECT 'it is ' || number AS told FROM names", "--database", folder]) == 0
+        assert f" it is {number} " in capsys.readouterr().out
+    # Built with an absolute path they can be asked only where they were built.
+    for folder in ("first", "second"):
+        table = tmp_path / folder / "tables/names.parquet"
+        table.parent.mkdir(parents=True)
+        pl.DataFrame({"number": [7]}).write_parquet(table)
+        (tmp_path / folder / "own").mkdir()
+        with duckdb.connect(str(tmp_path / folder / "own/archive.duckdb")) as connection:
+            connection.execute(f"CREATE VIEW names AS {read_files([table])}")
+    assert main(["sql", "FROM names", "--database", "first"]) == 0
+    shutil.rmtree("second")
+    Path("first").rename("second")
+    assert main(["sql", "FROM names", "--database", "second"]) == 1
+    shutil.copytree("second", "first")
+    assert main(["sql", "FROM names", "--database", "second"]) == 1
+    assert capsys.readouterr().err.count("built with an absolute path of results, and these are not there") == 2
+    Path("former/tables/names.parquet").unlink()
+    assert main(["sql", "FROM names", "--database", "former"]) == 1
+    said = capsys.readouterr().err
+    assert "reads results/tables/names.parquet, which is not beside it; build its evaluation once more" in said
+
+
+def test_a_database_of_an_archive_that_was_read_again_is_warned_of(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "own").mkdir()
+    with duckdb.connect(str(tmp_path / "own/archive.duckdb")) as connection:
+        connection.execute("CREATE TABLE runs AS SELECT 1 AS number")
+    facts = tmp_path / "archive.json"
+    facts.write_text("{}")
+    for moved_s, is_warned in ((-60, False), (60, True)):
+        made_s = (tmp_path / "own/archive.duckdb").stat().st_mtime
+        os.utime(facts, (made_s + moved_s, made_s + moved_s))
+        assert main(["sql", "FROM runs", "--database", str(tmp_path)]) == 0
+        assert ("Build its evaluation once more: `make report`" in capsys.readouterr().err) is is_warned
+
+
+def test_an_answer_that_cannot_be_saved_is_not_the_databases_fault(
+    database: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    target = tmp_path / "absent/x.csv"
+    assert main(["sql", f"COPY (FROM runs) TO '{target}'", "--database", str(database)]) == 1
+    assert capsys.readouterr().err == f'ccreport: Cannot open file "{target}": No such file or directory\n'
