@@ -29,6 +29,8 @@ LONGEST = (
     "test_hostile_report",
     "test_workflow",
     "test_explorer_browser",
+    "test_explorer_list",
+    "test_explorer_plots",
     "test_workflow_elsewhere",
     "test_row_order",
     "test_read_only",
