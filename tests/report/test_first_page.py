@@ -26,7 +26,7 @@ from ccreport.compare.verdicts import NOT_REPRODUCED, REPRODUCED, UNDECIDED
 from ccreport.core.tables import conform
 from ccreport.report.first_page.pairs import list_doubted, list_pairs
 from ccreport.report.fragments.first_page.findings import find_doubt, render_findings
-from ccreport.report.fragments.first_page.verdict_strip import render_strip
+from ccreport.report.fragments.first_page.verdict_strip import render_squares, render_strip
 
 BOUNDS = ("value", "low", "high", "at_least", "at_most")
 
@@ -268,12 +268,17 @@ def test_each_claim_is_named_below_its_verdict_and_leads_to_it():
     assert len(set(re.findall(r'<path d="([^"]+)"', shown))) == 3
     assert re.findall(r'class="count">([^<]+)<', shown) == ["1 holds", "1 differs only in size", "1 undecided"]
     assert "<b>" not in shown
+    # Squares alone, in the same order, say in words what they stand for.
+    row = html.unescape(render_squares(judged, declare(judged, 1.0)))
+    link = r'<a href="([^"]+)" title="([\w ]+): [^"]+"><svg class="square (\w+)"'
+    assert [(kind, address) for address, _, kind in re.findall(link, row)] == [own[:2] for own in squares]
+    assert [verdict for _, verdict, _ in re.findall(link, row)] == ["holds", "differs only in size", "undecided"]
 
 
 def test_a_verdict_that_no_claim_has_has_no_row():
     shown = render_strip(make_claims(first=[("holds", 9)]), {"first": CLAIMS["first"]})
     assert re.findall(r'class="count">([^<]+)<', shown) == ["1 holds"]
-    assert render_strip(NO_CLAIMS, {}) == ""
+    assert render_strip(NO_CLAIMS, {}) == render_squares(NO_CLAIMS, {}) == ""
 
 
 def test_the_pair_that_is_farthest_off_has_the_recorded_cause():

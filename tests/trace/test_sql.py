@@ -201,7 +201,14 @@ def test_the_configured_results_answer_where_none_are_named(
     said = "note: results/own answers, as the configured evaluation `other` is not built; --database names others\n"
     assert main(["sql", query]) == 0
     printed = capsys.readouterr()
-    assert (" it is 1 " in printed.out, printed.err) == (True, said)
+    # Beside piped rows nothing is said, unless there are none.
+    assert (" it is 1 " in printed.out, printed.err) == (True, "")
+    assert main(["sql", "FROM nothing"]) == 1
+    assert capsys.readouterr().err.startswith(f"{said}ccreport: ")
+    with monkeypatch.context() as terminal:
+        terminal.setattr("sys.stdout.isatty", lambda: True)
+        assert main(["sql", query]) == 0
+    assert capsys.readouterr().err == said
     assert main(["explain", "tables"]) == 0
     assert capsys.readouterr().err == said
     Path("config.yaml").write_text("pathvars: {results: nowhere}\n")
