@@ -1,10 +1,12 @@
 """The first page's answers: which algorithm is faster, gets more, retransmits less and varies more, in words."""
 
 import html
+from pathlib import Path
 from typing import Any
 
 import polars as pl
 import pytest
+from condition_runs import build_database
 from first_page_inputs import (
     NO_COMPARISONS,
     TITLES,
@@ -14,9 +16,12 @@ from first_page_inputs import (
     make_comparisons,
     make_pairs,
 )
+from test_summarise import EVALUATION, gather, run
 
 from ccreport.compare.verdicts import UNDECIDED
+from ccreport.core.evaluation import load_evaluation
 from ccreport.core.tables import conform
+from ccreport.report.first_page.least_shares import NO_SHARES, read_least_shares
 from ccreport.report.first_page.pairs import mark_published
 from ccreport.report.first_page.rtts import NO_RTTS
 from ccreport.report.first_page.variation import NO_VARIATION
@@ -103,27 +108,53 @@ def test_clear_differences_of_retransmits_have_a_sentence_each():
 
 
 def test_who_gets_how_little_at_worst_is_said_with_the_claims_about_starvation():
-    asked = make_comparisons(
-        ("BBR faster", "1 % loss, both, 16 flows", 19.0),
-        ("BBR faster", "no loss, both, 16 flows", 4.0),
-        ("CUBIC faster", "short path, both, 16 flows", 0.25),
-        ("BBR faster", "1 % loss, alone, 16 flows", 99.0),
+    facts = {"flows_count": 16, "rtt_ms": 80.0, "loss_pct": 1.0, "bottleneck_bps": None, "buffer_bytes": None}
+    short = facts | {"rtt_ms": 5.0, "loss_pct": 0.0, "bottleneck_bps": 1e9, "buffer_bytes": 64_000_000}
+    shares = pl.DataFrame(
+        [
+            facts | {"algorithm": "CUBIC", "beside": "BBRv1", "share": 0.0111, "runs_count": 3},
+            short | {"algorithm": "BBRv2", "beside": "CUBIC", "share": 0.2, "runs_count": 3},
+            facts | {"algorithm": "CUBIC", "beside": "BBRv2", "share": 0.05, "runs_count": 5},
+        ]
     )
     judged = make_claims(first=[("holds", 9)], second=[("does not hold", 9)])
     claims = declare(judged)
-    assert describe_starvation(asked, judged, claims) == []
-    for facts in claims.values():
-        facts["is_starvation"] = True
-    (said,) = describe_starvation(asked, judged, claims)
-    # 1 / (19 + 1), and 0.25 / (1 + 0.25).
+    assert describe_starvation(shares, judged, claims) == []
+    for claim in claims.values():
+        claim["is_starvation"] = True
+    (said,) = describe_starvation(shares, judged, claims)
     short, where, told = html.unescape(said).split("\n\n")
-    assert short == "**Does one starve the other?** At worst CUBIC gets 5.0 % and BBR gets 20 % of the rate of both."
+    assert short == (
+        "**Does one starve the other?** At worst, of the rate of both, CUBIC gets 1.1 % beside BBRv1 and 5.0 % beside "
+        "BBRv2; BBRv2 gets 20 % beside CUBIC."
+    )
     assert where == (
-        "CUBIC gets its 5.0 % with 16 flows of both algorithms together at 1 % loss. BBR gets its 20 % with 16 flows "
-        "of both algorithms together (short path). Of 2 claims about it: 1 holds, 1 contradicted."
+        "CUBIC gets its 1.1 % with 16 flows, RTT 80 ms, 1 % loss (mean of 3 runs). BBRv2 gets its 20 % with 16 flows, "
+        "RTT 5 ms, a bottleneck of 1 Gbit/s, a buffer of 64 MB (mean of 3 runs). CUBIC gets its 5.0 % with 16 flows, "
+        "RTT 80 ms, 1 % loss (mean of 5 runs). Of 2 claims about it: 1 holds, 1 contradicted."
     )
     assert "“CUBIC <b>varies</b> more”: [contradicted](claims.qmd?verdict=contradicted#all-" in told
-    assert describe_starvation(asked.filter(question="1 % loss, alone, 16 flows"), judged, claims) == []
+    assert describe_starvation(NO_SHARES, judged, claims) == []
+
+
+def test_the_least_shares_are_those_of_single_conditions(tmp_path: Path):
+    def repeat(first: int, condition: str, rates: dict[str, float], **facts: Any) -> list[Any]:
+        known = {"condition_id": condition, "rtt_ms": 10.0, "destinations_count": 1} | facts
+        return [run(first + n, rates, **known) for n in range(3)]
+
+    tables = gather(
+        *repeat(1, "near", {"bbr2": 1.0, "cubic": 9.0}, flows_count=2),
+        *repeat(4, "far", {"bbr2": 3.0, "cubic": 1.0}, flows_count=2, rtt_ms=80.0),
+        # One flow of two algorithms beside many, starts one after the other and fewer runs than three say nothing.
+        *repeat(7, "many", {"bbr2": 1.0, "cubic": 99.0}, flows_count=16),
+        *repeat(10, "later", {"bbr2": 1.0, "cubic": 99.0}, flows_count=2, start_spread_s=5.0),
+        *repeat(13, "few", {"bbr2": 1.0, "cubic": 99.0}, flows_count=2)[:2],
+        *repeat(16, "alone", {"cubic": 9.0}, flows_count=1),
+    )
+    declared = load_evaluation(EVALUATION)
+    shares = read_least_shares(build_database(tmp_path, tables), declared)
+    columns = ("algorithm", "beside", "share", "rtt_ms", "runs_count")
+    assert shares.select(columns).rows() == [("BBRv2", "CUBIC", 0.1, 10.0, 3), ("CUBIC", "BBRv2", 0.25, 80.0, 3)]
 
 
 def test_comparisons_that_the_paper_has_not_or_looks_wrong_in_are_counted_apart():

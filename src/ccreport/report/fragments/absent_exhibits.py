@@ -5,8 +5,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
 
-from ccreport.core.text import make_label
-from ccreport.figures.exhibits import Exhibit
+from ccreport.core.text import count_things, make_label
+from ccreport.figures.exhibits import Exhibit, has_rows, list_exhibits
 from ccreport.report.markup.escape import escape_text
 
 # What figures say that no run matches, of which the declaration has the words.
@@ -23,6 +23,13 @@ def find_missing(figure: Exhibit, figures: Path) -> str:
     """Return why a figure was not drawn, empty where it was; `figures` is a folder as `exhibits` says."""
     missing = figures / figure.name / "missing.txt"
     return missing.read_text(encoding="utf-8").strip() if missing.exists() else ""
+
+
+def count_exhibits(declared: Mapping[str, Any], summaries: Path, figures: Path) -> str:
+    """Return how many tables and figures of an evaluation have data, in words."""
+    tables = sum(has_rows(table, summaries) for table in declared["tables"])
+    drawn = sum(not find_missing(figure, figures) for figure in list_exhibits(declared["figures"], figures))
+    return f"{count_things(tables, 'table')} and {count_things(drawn, 'figure')}"
 
 
 def describe_missing_figures(

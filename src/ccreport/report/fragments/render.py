@@ -16,7 +16,6 @@ from ccreport.core.atomic_files import replaces_folder
 from ccreport.core.evaluation import MEANS, load_evaluation
 from ccreport.core.schema_problems import guess
 from ccreport.core.tables import read_table
-from ccreport.core.text import count_things
 from ccreport.figures.exhibits import find_exhibits, has_rows, list_exhibits
 from ccreport.figures.kit.theme import call_algorithms
 from ccreport.measure import ARCHIVE_TABLES
@@ -42,11 +41,13 @@ from ccreport.report.archive_fragments.raw_file_pages import render_file_pages
 from ccreport.report.archive_fragments.repetitions import describe_repetitions
 from ccreport.report.archive_fragments.report_title import title_report
 from ccreport.report.archive_fragments.suspects import render_suspect_rules, render_suspects, summarise_left_out
+from ccreport.report.first_page.least_shares import read_least_shares
 from ccreport.report.first_page.pairs import call_labels, list_doubted, list_pairs, mark_published
 from ccreport.report.first_page.rtts import read_rtts
 from ccreport.report.first_page.variation import read_variation
 from ccreport.report.fragments.about import BOTH, name_publication, render_about, render_groups, render_note
 from ccreport.report.fragments.absent_exhibits import (
+    count_exhibits,
     describe_empty_tables,
     describe_missing_figures,
     find_missing,
@@ -132,7 +133,7 @@ def render_fragments(
     compared, judged = (read_table(name, [path]) for name, path in (("reproduction", reproduction), ("claims", claims)))
     explained = load_explanations(explanations, evaluation.stem, declared["claims"], archive)
     judged = show_units(judged, declared["claims"])
-    exhibits = _count_exhibits(declared, summaries, figures)
+    exhibits = count_exhibits(declared, summaries, figures)
     release = settings["release"]
     authors = list_authors(release, citation, facts["sha256"])
     variables: dict[str, Any] = {
@@ -182,6 +183,7 @@ def render_fragments(
         *(judged, declared["claims"], pairs, algorithms, named_questions, titles, doubted, of_versions, rtts, known),
         of_means and [*of_means, *describe_bound(runs)],
         show_algorithms(read_variation(database, declared, compared), declared),
+        read_least_shares(database, declared),
     )
     write_fragment(fragments, "findings.md", found or f"This report shows {variables['evaluation']['exhibits']}.\n")
     write_fragment(fragments, "squares.md", render_squares(judged, declared["claims"]))
@@ -243,13 +245,6 @@ def _read_published(table: str, declared: Mapping[str, Any], summaries: Path) ->
     """Return a published table with the names of figures, without rows where the evaluation has none of that name."""
     paths = [summaries / f"{table}.parquet"] if table in declared["tables"] else []
     return show_algorithms(read_table(table, paths), declared)
-
-
-def _count_exhibits(declared: Mapping[str, Any], summaries: Path, figures: Path) -> str:
-    """Return how many tables and figures have data."""
-    tables = sum(has_rows(table, summaries) for table in declared["tables"])
-    drawn = sum(not find_missing(figure, figures) for figure in list_exhibits(declared["figures"], figures))
-    return f"{count_things(tables, 'table')} and {count_things(drawn, 'figure')}"
 
 
 def _render_exhibits(

@@ -10,6 +10,7 @@ from ccreport.compare.claim_verdicts import CONTRADICTED, HOLDS, SIZE, UNKNOWN, 
 from ccreport.compare.verdicts import NOT_REPRODUCED, REPRODUCED, UNDECIDED
 from ccreport.core.text import count_things, make_label
 from ccreport.figures.wording.runs import join_names
+from ccreport.report.first_page.least_shares import NO_SHARES
 from ccreport.report.first_page.rtts import NO_RTTS, name_rtts
 from ccreport.report.first_page.variation import NO_VARIATION
 from ccreport.report.fragments.claims import link_claims
@@ -48,22 +49,23 @@ def render_findings(
     explained: Mapping[str, Any] = NOTHING_EXPLAINED,
     of_means: Sequence[str] = (),
     variation: pl.DataFrame = NO_VARIATION,
+    shares: pl.DataFrame = NO_SHARES,
 ) -> str:
     """Return the findings as a list of sentences, without those that there is nothing to say of.
 
     `judged` is the table `claims`, `claims` what the evaluation declares of them, `pairs` is as `list_pairs` gives it,
     `comparisons` is the table of that name, `titles` are those of tables by name, `doubted` are published pairs that
     look wrong, each with the reason, `of_versions` are sentences on versions of an algorithm, `rtts` is as `read_rtts`
-    returns it, `variation` as `read_variation` does, `explained` has the `causes` of claims and why `pairs` are not
-    reproduced. Where nothing published is compared, `of_means` are said in place of comparisons; without claims, too,
-    nothing else.
+    returns it, `variation` as `read_variation` does, `shares` as `read_least_shares` does, `explained` has the `causes`
+    of claims and why `pairs` are not reproduced. Where nothing published is compared, `of_means` are said in place of
+    comparisons; without claims, too, nothing else.
     """
     answers = (pairs.is_empty() and of_means) or [
         *describe_leads(comparisons, rtts, titles),
         *describe_sharing(comparisons, rtts, titles, pairs),
         *describe_retransmits(comparisons, rtts),
         *describe_variation(variation),
-        *describe_starvation(comparisons, judged, claims, rtts),
+        *describe_starvation(shares, judged, claims),
     ]
     if judged.is_empty() and pairs.is_empty():
         return render_list_of_findings(answers, "answer")
