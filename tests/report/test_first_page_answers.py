@@ -95,7 +95,7 @@ def test_clear_differences_of_retransmits_have_a_sentence_each():
     (said,) = describe_retransmits(asked)
     short, shown, _ = html.unescape(said).split("\n\n")
     assert short == (
-        "**Who retransmits less?** **Random loss:** BBR retransmits less in 1 of 4 comparisons.\\\n"
+        "**Who retransmits less?** **Random loss alone:** BBR retransmits less in 1 of 4 comparisons.\\\n"
         "**5G sender:** BBR 5.00 times as much.\\\n"
         "**4G sender:** BBR 4.00 times.\\\n"
         "**3G sender:** BBR 3.00 times.\\\n"
@@ -267,7 +267,7 @@ def test_where_each_algorithm_is_faster_is_said_in_plain_words_before_the_counts
         "**BBR or CUBIC?** **No loss:** equal within ±5 % in all 3 comparisons.\\\n"
         "**0.1 % loss:** BBR 9.50 times CUBIC’s rate with 1 flows, 2.00 times with 4.[\\\n"
         "**All random loss:** BBR faster in all 3 comparisons (2.00 to 9.50 times).\\\n"
-        "**Where the bottleneck’s buffer can overflow (10G sender, 40G sender):** CUBIC faster in both comparisons "
+        "**Other paths (10G sender, 40G sender):** CUBIC faster in both comparisons "
         '(5.00 times).]{.content-visible when-format="html"}\n\n'
         "With random loss BBR is faster in all 3 comparisons, most with 1 flows at 0.1 % loss (9.50 "
         "times the rate). With no loss the two are equal within ±5 % in all 3 comparisons. CUBIC is faster in "
@@ -290,11 +290,11 @@ def test_where_each_algorithm_is_faster_is_said_in_plain_words_before_the_counts
     asked = make_comparisons(*lossy, *lossless, *short[:1], *deep)
     (said,) = describe_leads(asked, titles=TITLES)
     told = "(10G sender, 8 MB, 16 MB, 32 MB) BBR is faster in 3 of 4 comparisons"
-    assert f"Where the bottleneck’s buffer can overflow {told}" in html.unescape(said)
+    assert f"On other paths {told}" in html.unescape(said)
     # Of tables that have none of the conditions with a loss only the table is named.
     tables = pl.Series(["table_2"] * 7 + ["table_1"] * 3)
     (said,) = describe_leads(asked.with_columns(table_name=tables), titles=TITLES)
-    assert "Where the bottleneck’s buffer can overflow (Table I, 10G sender) BBR is faster" in html.unescape(said)
+    assert "On other paths (Table I, 10G sender) BBR is faster" in html.unescape(said)
     assert "With random loss (Table II) BBR is faster in all 3 comparisons" in html.unescape(said)
     alike = [("CUBIC faster", f"short, {speed}G sender", 0.2) for speed in (10, 40)]
     (said,) = describe_leads(make_comparisons(*lossy, *alike))
@@ -417,7 +417,7 @@ def test_who_gets_more_when_they_share_is_said_by_loss_and_round_trip_time():
     full += [("CUBIC faster", "short path, both, 16 flows", 0.1), ("undecided", "64 MB, both, 16 flows", 1.0)]
     (said,) = map(html.unescape, describe_sharing(make_comparisons(*asked, *full)))
     assert said.endswith(
-        " Where the bottleneck’s buffer can overflow (8 MB, 16 MB, short path, 64 MB) BBR gets 4.00 to 9.00 times "
+        " On other paths (8 MB, 16 MB, short path, 64 MB) BBR gets 4.00 to 9.00 times "
         "CUBIC’s rate in 2 of 4 comparisons and CUBIC gets 10.0 times BBR’s rate in 1."
     )
     assert describe_sharing(make_comparisons(*asked[:1], *asked[6:])) == []

@@ -15,7 +15,7 @@ from ccreport.report.first_page.rtts import NO_RTTS, name_rtts
 from ccreport.report.fragments.failed_pairs import name_table
 from ccreport.report.fragments.first_page.condition_phrases import add_bracket, phrase_conditions
 from ccreport.report.fragments.first_page.rates_by_loss import tell_by_loss
-from ccreport.report.fragments.first_page.short_answers import NO_LOSS, OVERFLOW, RANDOM, shorten_rates
+from ccreport.report.fragments.first_page.short_answers import NO_LOSS, OTHER, RANDOM, shorten_rates
 from ccreport.report.markup.escape import escape_text
 from ccreport.summarise.grids.plain_numbers import show_ends, show_plain
 from ccreport.summarise.statistics.comparisons import UNDECIDED
@@ -65,7 +65,7 @@ def _describe_pair(pair: pl.DataFrame, rtts: pl.DataFrame, titles: Mapping[str, 
     said += [f"{undecided:,} undecided"] if undecided else []
     parts = part_by_loss(pair)
     places = _name_parts(parts, titles)
-    # Where the losses are is said with the counts, what can overflow beside the name.
+    # Where the losses are is said with the counts, which the other paths are beside the name.
     short = shorten_rates(
         parts, *(tell_by_loss(parts[RANDOM], rtts, name_rate(pair)) if parts else ([], [])), places | {RANDOM: ""}
     )
@@ -118,7 +118,7 @@ def part_by_loss(pair: pl.DataFrame) -> dict[str, pl.DataFrame]:
     lossy, lossless = pair.filter(is_lossy), pair.filter(~is_lossy)
     if min(lossy.height, lossless.height) < ENOUGH:
         return {}
-    return {RANDOM: lossy, NO_LOSS: lossless, OVERFLOW: pair.filter(is_lossy.is_null())}
+    return {RANDOM: lossy, NO_LOSS: lossless, OTHER: pair.filter(is_lossy.is_null())}
 
 
 def _answer(
@@ -165,11 +165,11 @@ def _answer(
 def _name_parts(parts: Mapping[str, pl.DataFrame], titles: Mapping[str, str]) -> dict[str, str]:
     """Return in brackets of each part, and of all, the tables and conditions that it is of, if that is to be said."""
     places = dict.fromkeys(("", *parts), "")
-    if parts and parts[OVERFLOW].height:
+    if parts and parts[OTHER].height:
         if titles:
             tables = parts[RANDOM]["table_name"].unique(maintain_order=True)
             places[RANDOM] = f" ({', '.join(name_table(name, titles) for name in tables)})"
-        places[OVERFLOW] = name_places(parts[OVERFLOW], parts[NO_LOSS], titles)
+        places[OTHER] = name_places(parts[OTHER], parts[NO_LOSS], titles)
     return places
 
 

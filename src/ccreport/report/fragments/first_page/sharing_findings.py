@@ -17,7 +17,7 @@ from ccreport.report.fragments.first_page.rate_findings import (
     name_places,
     name_rate,
 )
-from ccreport.report.fragments.first_page.short_answers import OVERFLOW, shorten_sharing
+from ccreport.report.fragments.first_page.short_answers import OTHER, shorten_sharing
 from ccreport.report.markup.escape import escape_text
 from ccreport.summarise.grids.plain_numbers import show_ends, show_plain
 from ccreport.summarise.statistics.comparisons import UNDECIDED
@@ -81,7 +81,7 @@ def _describe_pair(
 
 
 def _describe_others(others: pl.DataFrame, with_loss: pl.DataFrame, titles: Mapping[str, str]) -> str:
-    """Return who gets how many times the other's rate where no loss is set, and so buffers can overflow."""
+    """Return who gets how many times the other's rate on paths whose name says no loss."""
     said: list[str] = []
     for (ahead,), own in others.drop_nulls("ahead_algorithm").group_by("ahead_algorithm", maintain_order=True):
         first, second = own.select("first_algorithm", "second_algorithm").row(0)
@@ -91,7 +91,7 @@ def _describe_others(others: pl.DataFrame, with_loss: pl.DataFrame, titles: Mapp
     if not said:
         return ""
     places = name_places(others.with_columns(condition="question"), with_loss, titles)
-    return f" {OVERFLOW[0].upper()}{OVERFLOW[1:]}{places} {escape_text(join_names(said))}."
+    return f" {OTHER[0].upper()}{OTHER[1:]}{places} {escape_text(join_names(said))}."
 
 
 def _tell_buffers(others: pl.DataFrame, rtts: pl.DataFrame, published: pl.DataFrame) -> Iterator[tuple[str, str]]:

@@ -13,10 +13,10 @@ from ccreport.summarise.grids.plain_numbers import show_ends
 from ccreport.summarise.statistics.comparisons import UNDECIDED
 
 NO_LOSS, RANDOM = "with no loss", "with random loss"
-# Where no random loss is set, packets are lost, if any are, in the queue before the slowest link.
-OVERFLOW = "where the bottleneck’s buffer can overflow"
+# Whose name says no loss: packets are lost, if any are, in queues, or at random as well.
+OTHER = "on other paths"
 # In the order in which they are told.
-NAMES: Final[Mapping[str, str]] = {NO_LOSS: "no loss", RANDOM: "random loss", OVERFLOW: OVERFLOW}
+NAMES: Final[Mapping[str, str]] = {NO_LOSS: "no loss", RANDOM: "random loss", OTHER: "other paths"}
 # Of Markdown, within a paragraph.
 BREAK: Final = "\\\n"
 NO_DIFFERENCE: Final = "no clear difference"
@@ -49,7 +49,7 @@ def shorten_rates(
     if not clear and not others:
         return join_parts(told.values())
     name, said = told[RANDOM]
-    rest = [told[OVERFLOW]] if OVERFLOW in told else []
+    rest = [told[OTHER]] if OTHER in told else []
     return join_parts([told[NO_LOSS], *clear], [*others, (f"all {name}", said), *rest])
 
 
@@ -72,7 +72,7 @@ def _add_ends(part: pl.DataFrame) -> str:
 
 
 def shorten_sharing(pair: pl.DataFrame, others: pl.DataFrame, of_buffers: Sequence[tuple[str, str]] = ()) -> str:
-    """Return who gets more at each `loss`, and in how many of the other comparisons, in which buffers can overflow.
+    """Return who gets more at each `loss`, and in how many of the other comparisons.
 
     Losses at which the same is found are told together; `of_buffers` are lines on sizes of the buffer.
     """
@@ -80,7 +80,7 @@ def shorten_sharing(pair: pl.DataFrame, others: pl.DataFrame, of_buffers: Sequen
     alike = [(who, pl.concat(owns)) for who, owns in by_loss]
     parts = [(_join_losses(own["loss"].unique(maintain_order=True)), _tell_lead(who, own)) for who, own in alike]
     counted = Counter(others["ahead_algorithm"].drop_nulls()).most_common()
-    rest = [(NAMES[OVERFLOW], _count_by_name("gets more", counted, others.height))] if counted else []
+    rest = [(NAMES[OTHER], _count_by_name("gets more", counted, others.height))] if counted else []
     return join_parts([*parts, *of_buffers], rest)
 
 
@@ -132,4 +132,4 @@ def shorten_retransmits(under_loss: pl.DataFrame, others: pl.DataFrame, cases: S
         lossy = _count_by_name("retransmits less", less, under_loss.height)
     left = others.height - others["ahead_algorithm"].count()
     rest = [("elsewhere", f"{NO_DIFFERENCE} in {left:,} of {others.height:,} comparisons")] if left else []
-    return join_parts([(NAMES[RANDOM], lossy), *cases], rest)
+    return join_parts([(f"{NAMES[RANDOM]} alone", lossy), *cases], rest)
