@@ -22,8 +22,8 @@ from ccreport.figures.select.condition_cells import SETTINGS, read_algorithm_rat
 from ccreport.figures.select.declaration import FigureDeclaration
 from ccreport.figures.select.queries import MissingFigure
 from ccreport.figures.select.recording_database import Database
-from ccreport.figures.wording.captions import SAME_RATIO
 from ccreport.figures.wording.conditions import (
+    NEARLY_EQUAL,
     count_runs,
     describe_conditions,
     describe_intervals,
@@ -267,8 +267,8 @@ def _compare_versions(rates: pl.DataFrame, rate: str) -> Iterator[str]:
     for (beside,), versions in own.group_by(pl.col("category").str.split("\n").list.last(), maintain_order=True):
         slow, fast = (theme.style_of(versions["cc"][place]).name for place in (0, -1))
         times = versions["mean"][-1] / versions["mean"][0]
-        if versions.height > 1 and times < SAME_RATIO:
-            yield f"{beside} the means are about equal"
+        if versions.height > 1 and times < NEARLY_EQUAL:
+            yield f"{beside} the means are less than 5 % apart"
         elif versions.height > 1:
             yield f"{beside} {fast} had {format_significant(times, 3)} times the {rate} of {slow}"
 

@@ -8,7 +8,7 @@ from typing import Final
 from ccreport.core.text import display_name
 from ccreport.figures.select.declaration import FigureDeclaration, Rate
 from ccreport.figures.select.sampled_rates import Source
-from ccreport.figures.wording.conditions import fold_sentences, write_sentences
+from ccreport.figures.wording.conditions import NEARLY_EQUAL, fold_sentences, write_sentences
 from ccreport.figures.wording.runs import (
     RULE,
     DrawnAlgorithm,
@@ -32,8 +32,6 @@ RATE_ORIGINS: Final[dict[Source, str]] = {
 }
 # Where the time axis ends before the test.
 CUT: Final = " over the whole test; only the first"
-# Means closer than this cannot be told apart in the figure.
-SAME_RATIO = 1.02
 
 
 @dataclass(frozen=True)
@@ -245,7 +243,7 @@ def _compare(facts: FigureFacts, ranked: Sequence[DrawnAlgorithm]) -> list[str]:
     if last.rate_bps == 0:
         return [f"{last.name} had none"]
     times = first.rate_bps / last.rate_bps
-    if times < SAME_RATIO:
-        return ["The means are about equal"]
+    if times < NEARLY_EQUAL:
+        return ["The means are less than 5 % apart"]
     shown = "in the single runs shown" if len(facts.drawn) > 1 else "in the run shown"
     return [f"{first.name} had {format_significant(times, 3)} times the {facts.rate} of {last.name} {shown}"]

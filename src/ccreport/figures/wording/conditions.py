@@ -24,7 +24,7 @@ NAMED_AT_MOST: Final = 3
 POOLED: Final = ("host", "nic_bps", "pacing_bps", "parameter_name", "parameter_value")
 # What an interface has unless told otherwise, which captions leave out.
 PLAIN_QUEUE: Final = "fifo"
-# Of means that are less apart no pair is named.
+# Of means that are less apart captions do not say which is ahead.
 NEARLY_EQUAL: Final = 1.05
 INTERVAL: Final = "95 % interval (Student’s t, from the spread of runs within conditions)"
 
