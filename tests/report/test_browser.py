@@ -303,15 +303,38 @@ def test_a_phone_shows_all_of_a_figure_and_a_turn_or_a_tap_enlarges_it(built_sit
     page.goto((built_site / f"{name}.html").as_uri())
     boxes = page.locator(".figure-scroll:has(img)")
     assert boxes.evaluate_all("boxes => boxes.every(box => box.scrollWidth <= box.clientWidth)")
-    assert "Tap to open it by itself" in boxes.first.evaluate("box => getComputedStyle(box, '::before').content")
+    link, image = boxes.first.locator("a"), boxes.first.locator("img")
+    said = "box => getComputedStyle(box, '::before').content"
+    assert "Tap to enlarge" in boxes.first.evaluate(said)
     page.set_viewport_size({"width": 844, "height": 390})
     shown = "images => images.map(image => image.clientWidth / image.getAttribute('width'))"
     assert min(boxes.locator("img").evaluate_all(shown)) >= 0.9
+    assert link.get_attribute("aria-expanded") is None
     page.set_viewport_size(PHONE)
-    boxes.first.locator("a").click()
+    # The keys enlarge it, too, to the size it was drawn in; its box scrolls and is a stop of the Tab key, not the page.
+    for enlarge in (lambda: link.click(position={"x": 50, "y": 60}), lambda: link.press("Enter")):
+        enlarge()
+        expect(link).to_have_attribute("aria-expanded", "true")
+        assert image.evaluate("image => image.clientWidth === Number(image.getAttribute('width'))")
+        expect(boxes.first).to_have_js_property("tabIndex", 0)
+        assert boxes.first.evaluate("box => box.scrollWidth > box.clientWidth")
+        assert page.evaluate("document.documentElement.scrollWidth") == PHONE["width"]
+        assert "tap again" in boxes.first.evaluate(said)
+        enlarge()
+        expect(link).to_have_attribute("aria-expanded", "false")
+        assert boxes.first.evaluate("box => box.scrollWidth === box.clientWidth && box.scrollLeft === 0")
+    # What was tapped is in sight.
+    link.click(position={"x": 300, "y": 60})
+    assert boxes.first.evaluate("box => box.scrollLeft") > PHONE["width"] / 2
+
+
+def test_without_scripts_a_tap_opens_a_figure_s_drawing(built_site: Path, browser: Browser):
+    context = browser.new_context(viewport=PHONE, java_script_enabled=False)
+    page = context.new_page()
+    page.goto((built_site / "figures_testbed.html").as_uri())
+    page.locator(".figure-scroll a").first.click()
     page.wait_for_url("**/figures/*/figure.svg")
-    # By itself the drawing is as large as it was made, and can be zoomed.
-    assert page.evaluate("document.documentElement.width.baseVal.value") >= 700
+    context.close()
 
 
 def test_on_a_phone_the_paper_s_numbers_and_ours_are_in_sight_together(built_site: Path, page: Page):

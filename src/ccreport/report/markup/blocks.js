@@ -1,5 +1,5 @@
-// What blocks of pages do, whichever renderer made them: parts that are closed, and boxes that scroll. Without script a
-// reader opens such a part.
+// What blocks of pages do, whichever renderer made them: parts that are closed, boxes that scroll, and figures that a tap
+// enlarges on a phone. Without script a reader opens such a part, and the link of a figure opens its drawing.
 "use strict";
 (() => {
   // Around tables and figures of ours; Quarto puts code into boxes, and makes boxes of the pages' own tables.
@@ -23,8 +23,34 @@
     for (const box of boxes) observer.observe(box);
   };
 
+  // On a phone a tap shows a figure as large as it was drawn, in a box that scrolls sideways, and another one fits it in.
+  const phone = matchMedia("(max-width: 40rem)");
+  const setUpFigure = link => {
+    const [box, image] = [link.closest(".figure-scroll"), link.querySelector("img")];
+    const fit = () => {
+      if (phone.matches) link.setAttribute("aria-expanded", "false");
+      else link.removeAttribute("aria-expanded");
+    };
+    link.addEventListener("click", event => {
+      if (!phone.matches || event.ctrlKey || event.metaKey || event.shiftKey) return;
+      event.preventDefault();
+      const before = image.getBoundingClientRect();
+      const isEnlarged = link.getAttribute("aria-expanded") !== "true";
+      link.setAttribute("aria-expanded", String(isEnlarged));
+      // What was tapped stays in sight; a click of the keyboard's has no place.
+      const isPlaced = event.detail > 0;
+      const [x, y] = isPlaced ? [event.clientX - before.left, event.clientY - before.top] : [0, 0];
+      const scale = image.clientWidth / before.width;
+      box.scrollLeft = isEnlarged ? x * scale - box.clientWidth / 2 : 0;
+      scrollBy({ top: y * (scale - 1), behavior: "instant" });
+    });
+    phone.addEventListener("change", fit);
+    fit();
+  };
+
   document.addEventListener("DOMContentLoaded", () => {
     openFold();
+    document.querySelectorAll(".figure-scroll a:has(> img)").forEach(setUpFigure);
     addEventListener("hashchange", openFold);
     watchBoxes(document.querySelectorAll(BOXES));
   });
