@@ -222,6 +222,16 @@ def test_a_list_that_goes_on_below_its_frame_says_so(open_page: Open) -> None:
     expect(page.locator("#x-rest")).to_be_hidden()
 
 
+def test_the_list_covers_no_line_above_it(open_page: Open) -> None:
+    page = open_page()
+    rows_of(page).first.click()
+    drawn(page)
+    page.locator("#x-rate").evaluate("line => { line.textContent = 'Rate: mean 30.5 Mbit/s. '.repeat(8); }")
+    assert page.locator("#x-runs > .x-tools").evaluate("line => line.scrollHeight <= line.clientHeight")
+    page.click("#x-next", timeout=5000)
+    expect(page.locator("#x-page")).to_contain_text("Page 2")
+
+
 def test_the_list_is_as_wide_as_its_frame(open_page: Open) -> None:
     page = open_page(width=1400)
     assert page.locator("#x-scroll").evaluate("box => box.clientWidth - box.firstElementChild.offsetWidth") == 0
