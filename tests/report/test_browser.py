@@ -348,6 +348,20 @@ def test_on_a_phone_the_paper_s_numbers_and_ours_are_in_sight_together(built_sit
         assert not table.locator("thead .less").first.is_visible()
 
 
+def test_rows_named_by_many_columns_have_numbers_in_sight_on_a_phone(built_site: Path, page: Page):
+    page.set_viewport_size(PHONE)
+    page.goto((built_site / "tables.html").as_uri())
+    for box in page.locator(".names-above").all():
+        row = box.locator("tbody tr:has(td + td)").first
+        names, numbers = (row.locator(f"td.gt_{side}:visible").evaluate_all(BOXES) for side in ("left", "right"))
+        assert max(bottom for *_, bottom in names) <= min(top for _, top, _, _ in numbers) + 1
+        assert sum(right <= PHONE["width"] for _, _, right, _ in numbers) >= 4
+        # On one line, each below its heading.
+        heads = box.locator("thead th.gt_right:visible").evaluate_all(BOXES)
+        assert max(top for _, top, _, _ in numbers) < min(bottom for *_, bottom in numbers)
+        assert [right for _, _, right, _ in heads] == pytest.approx([right for _, _, right, _ in numbers], abs=1)
+
+
 @pytest.mark.parametrize("name", ["tables", "reproduction"])
 def test_tables_of_the_publication_need_no_scrolling_on_a_phone_held_either_way(
     built_site: Path, page: Page, name: str

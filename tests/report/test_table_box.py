@@ -33,3 +33,13 @@ def test_other_tables_scroll(headings: tuple[str, ...]):
 def test_a_table_without_groups_scrolls():
     table = make_table("Rate", "RTT", "Runs").replace(SPANNERS, "")
     assert "stacked" not in open_table_box(table, "Runs")
+
+
+@pytest.mark.parametrize(("names", "opened"), [(3, "table-scroll"), (6, "table-scroll names-above")])
+def test_many_names_of_a_row_are_above_its_numbers(names: int, opened: str):
+    heads = [f'<th class="gt_col_heading gt_left" id="jobs-name{i}">Flows</th>' for i in range(names)]
+    heads += [f'<th class="gt_col_heading gt_right" id="jobs-cell{i}">Runs</th>' for i in range(7)]
+    heads.append('<th class="gt_col_heading gt_right" id="jobs-cell7"><span class="less">95 % interval</span></th>')
+    box = open_table_box(f'<table class="gt_table"><tr class="gt_col_headings">{"".join(heads)}</tr></table>', "Jobs")
+    assert f'class="{opened}"' in box
+    assert ("--numbers: 7" in box) is (names == 6)
