@@ -85,7 +85,7 @@ def test_table_2_pools_the_conditions_of_a_cell(tmp_path: Path) -> None:
     assert table.filter(pl.col("rate_mean_bps") == 1e6).is_empty()
     text = re.sub(r"<[^>]+>", " ", html)
     assert text.index("no loss") < text.index("0.1 % loss")  # rows as in the paper: by loss
-    assert "M in Mbit/s" in text
+    assert "M: mean goodput in Mbit/s" in text
     assert "receiver's rate (goodput)" in text.replace("&#x27;", "'").replace("’", "'")
     # The mean of these is 15 ± 46 % on the logarithm. Of the largest mean of the table, 40, three digits are told.
     # A row says how many runs its cells have, here 4 and 1.

@@ -166,7 +166,9 @@ def test_cells_stand_by_row_and_column_with_dashes_where_there_is_none() -> None
     assert grid.spanners == [[("far", 8), ("near", 8)], [("BBR", 4), ("CUBIC", 4), ("BBR", 4), ("CUBIC", 4)]]
     assert grid.headings[:4] == ["M", "95 % interval", "CV", "Runs"]
     assert [cell.text for cell in grid.cells[0][:4]] == ["40.0", "39.0–41.0", "10.0", "5"]
-    assert grid.caption == "M in Mbit/s, with its 95 % interval; CV in %."
+    assert grid.caption == "M: mean rate in Mbit/s, with its 95 % interval; CV in %."
+    of_goodput = lay_out_cells(CELLS.with_columns(rate_basis=pl.lit("goodput")), "table_2_testbed", DECLARED, [])
+    assert of_goodput.caption == "M: mean goodput in Mbit/s, with its 95 % interval; CV in %."
     # A tenth is the third digit of the largest.
     assert [[one.text for one in row[::4]] for row in grid.cells] == [
         ["40.0", "–", "–", "–"],
@@ -370,7 +372,7 @@ def test_latex_is_a_booktabs_table_by_hand() -> None:
         r"\begin{table}",
         r"\centering",
         r"\scriptsize",
-        r"\caption{A \& b. M in Mbit/s, with its 95 \% interval; CV in \%.}",
+        r"\caption{A \& b. M: mean rate in Mbit/s, with its 95 \% interval; CV in \%.}",
         r"\label{tab:table-2-testbed}",
         r"\begin{tabular}{@{}llrrrrrrrrrrrrrrrr@{}}",
         r"\toprule",

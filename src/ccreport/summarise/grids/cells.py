@@ -90,8 +90,14 @@ def lay_out_cells(
             for key in keys
         ],
         notes=[*notes, WHERE_CVS, *_explain_bold(bold)],
-        caption=f"M in {unit}, with its {INTERVAL}; CV in %.",
+        caption=f"M: {_name_mean(summary)} in {unit}, with its {INTERVAL}; CV in %.",
     )
+
+
+def _name_mean(summary: pl.DataFrame) -> str:
+    """Return what a table's means are of: other tables beside it may have the sender's throughput."""
+    bases = summary["rate_basis"].drop_nulls().unique().to_list() if "rate_basis" in summary.columns else []
+    return f"mean {bases[0] if len(bases) == 1 else 'rate'}"
 
 
 def order_groups(groups: Sequence[tuple[Any, ...]], rows: Sequence[Any]) -> list[tuple[Any, ...]]:
