@@ -278,6 +278,31 @@ def test_contents_are_folded_up_below_the_title_on_a_phone(site: Path, page: Pag
     assert page.url.endswith("#table-table-2-testbed")
 
 
+def test_maps_of_conditions_are_side_by_side_and_their_text_beside_stripes(built_site: Path, page: Page):
+    page.goto((built_site / "conditions.html").as_uri())
+    (_, top, right, _), (beside, at, *_) = page.locator("main > section:has(.maps)").evaluate_all(BOXES)[:2]
+    assert (at, beside > right) == (top, True)
+    for width in (DESK["width"], PHONE["width"]):
+        page.set_viewport_size({"width": width, "height": 900})
+        assert page.evaluate("document.documentElement.scrollWidth") == width
+        boxes = page.locator(".maps > .table-scroll")
+        # But for the lines at the edges of the outermost fields.
+        assert boxes.evaluate_all("boxes => boxes.every(box => box.scrollWidth <= box.clientWidth + 2)")
+        # How far the text of a field is from its left edge, where the stripes are.
+        room = """fields => fields.map(field => {
+            const texts = document.createTreeWalker(field, NodeFilter.SHOW_TEXT);
+            const text = document.createRange();
+            const lefts = [];
+            while (texts.nextNode()) {
+                text.selectNodeContents(texts.currentNode);
+                lefts.push(...[...text.getClientRects()].filter(box => box.width > 0).map(box => box.left));
+            }
+            const band = parseFloat(getComputedStyle(field).backgroundSize.split(", ")[1]);
+            return Math.min(...lefts) - field.getBoundingClientRect().left - band;
+        })"""
+        assert min(page.locator(".condition-map .undecided").evaluate_all(room)) >= 0
+
+
 def test_a_link_to_a_section_opens_its_closed_part(address: str, page: Page):
     page.goto(f"{address}/dictionary.html")
     fold = page.locator("#table-runs details.fold")
