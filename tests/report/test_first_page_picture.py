@@ -43,7 +43,7 @@ def test_dots_bands_and_intervals_stand_at_their_ratios(layout: Any):
     (band,) = list_marks(chart, "bar")
     # Half and twice of what is published.
     assert [(row["ratio"], row["ratio_high"]) for row in rows(band)] == [(4.0, 16.0), (12.9, 51.6), (0.5, 2.0)]
-    published, own = (rows(layer) for layer in list_marks(chart, "point"))
+    own, published = (rows(layer) for layer in list_marks(chart, "point"))
     assert [row["ratio"] for row in published] == [8.0, 25.8, 1.0]
     assert [(row["ratio"], row["verdict"]) for row in own] == [
         (10.0, REPRODUCED),
@@ -71,8 +71,9 @@ def test_verdicts_differ_in_shape_as_well_as_colour():
 @pytest.mark.parametrize("layout", [WIDE, NARROW])
 def test_own_marks_and_intervals_are_below_those_of_the_paper_and_within_their_row(layout: Any):
     chart = draw_forest(make_pairs(AHEAD), TITLES, BOTH, layout).chart.to_dict(validate=False)
-    published, own = (layer["mark"] for layer in list_marks(chart, "point"))
-    # Own marks are the larger ones, and their circles of 5.5 px hide less than half of the paper's ring of 3.1 px.
+    own, published = (layer["mark"] for layer in list_marks(chart, "point"))
+    assert published["fill"] == "white"
+    # Own marks are the larger ones and drawn first: of their circles of 5.5 px the paper's ring of 3.1 px hides a part.
     radius, ring = (math.sqrt(mark["size"] / math.pi) for mark in (own, published))
     assert radius > 1.5 * ring
     assert own["yOffset"] - radius - published["yOffset"] > 0

@@ -164,7 +164,11 @@ def _draw_dots(rows: pl.DataFrame, x: alt.X, y: alt.Y) -> list[alt.Chart]:
     )
     published = rows.select("y", ratio=pl.col("expected").round(6))
     own = rows.select("y", "verdict", ratio=pl.col("ratio").round(6))
+    # The smaller open dot is on top: of equal ratios the two touch.
     return [
+        alt.Chart(own)
+        .mark_point(size=OWN_SIZE, opacity=1, stroke="white", strokeWidth=1, yOffset=OWN_OFFSET_PX)
+        .encode(x=x, y=y, fill=_colour("fill"), shape=shapes),
         alt.Chart(published)
         .mark_point(
             shape="circle",
@@ -176,9 +180,6 @@ def _draw_dots(rows: pl.DataFrame, x: alt.X, y: alt.Y) -> list[alt.Chart]:
             yOffset=PAPER_OFFSET_PX,
         )
         .encode(x=x, y=y),
-        alt.Chart(own)
-        .mark_point(size=OWN_SIZE, opacity=1, stroke="white", strokeWidth=1, yOffset=OWN_OFFSET_PX)
-        .encode(x=x, y=y, fill=_colour("fill"), shape=shapes),
     ]
 
 
