@@ -4,7 +4,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from ccreport.compare.claim_verdicts import FAILS, HOLDS, UNKNOWN, name_checks
-from ccreport.summarise.grids.plain_numbers import LEAST_PLAIN, MINUS, show_given, show_plain
+from ccreport.summarise.grids.grid import MINUS, is_near_zero
+from ccreport.summarise.grids.plain_numbers import show_given, show_plain
 
 
 def require_bounds(row: Mapping[str, Any]) -> str:
@@ -36,7 +37,7 @@ def show_interval(row: Mapping[str, Any]) -> str | None:
 
 def _show_bound(bound: float) -> str:
     """Return a bound with up to three digits, those of a round number alone: 0.6, −0.05, 1.00×10⁻⁹."""
-    return show_plain(bound) if 0 < abs(bound) < LEAST_PLAIN else show_given(bound, 3)
+    return show_plain(bound) if is_near_zero(bound) else show_given(bound, 3)
 
 
 def _span(low: str, high: str) -> str:

@@ -47,6 +47,13 @@ def test_units_are_said_once_and_minus_is_a_minus_sign() -> None:
     assert format_measured(-50.1) == ("−50.1", "")
 
 
+def test_a_number_near_zero_has_a_power_of_ten_where_no_interval_says_its_digits() -> None:
+    assert format_measured(0.0000000367) == ("3.67×10⁻⁸", "")
+    assert format_measured(0.0001) == ("0.000100", "")
+    assert format_measured(0.00002, 0.00001, 0.00003) == ("0.000020", "0.000010–0.000030")
+    assert escape_latex("3.67×10⁻⁸") == r"3.67$\times$10\textsuperscript{$-$}\textsuperscript{8}"
+
+
 def test_what_all_rows_share_is_said_in_words() -> None:
     shared = {"beside": "bbr,cubic", "jain_mean_ratio": 0.5, "first_runs_count": 1}
     assert describe_shared(shared) == "All rows: both bbr and cubic, Jain's index, mean 0.5, runs of first 1."

@@ -17,6 +17,9 @@ EFFECTS_PCT: Final = (0.1, 500.0)
 # By which ratios are multiplied to be shown.
 PERCENT: Final = 100.0
 MINUS: Final = "\N{MINUS SIGN}"
+# Numbers nearer to 0 are shown with a power of ten.
+LEAST_PLAIN: Final = 1e-4
+SUPERSCRIPTS: Final = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 # Digits of a number that has no interval.
 SIGNIFICANT: Final = 3
 # Of a number whose interval is narrower than any reader needs, as in virtual time.
@@ -133,10 +136,26 @@ def format_number(value: float | None, digits: int) -> str:
     return MISSING if value is None else f"{value:.{digits}f}".replace("-", MINUS)
 
 
+def is_near_zero(value: float) -> bool:
+    """Return whether a number is shown with a power of ten."""
+    return 0 < abs(value) < LEAST_PLAIN
+
+
+def format_power(value: float, significant: int = SIGNIFICANT) -> str:
+    """Return a number with so many significant digits and a power of ten: 3.67×10⁻⁸."""
+    mantissa, exponent = f"{value:.{significant - 1}e}".split("e")
+    return f"{mantissa.replace('-', MINUS)}×10{str(int(exponent)).translate(SUPERSCRIPTS)}"
+
+
 def format_measured(value: float | None, low: float | None = None, high: float | None = None) -> tuple[str, str]:
-    """Return a number and its interval, both with as many decimals as the interval's width allows."""
+    """Return a number and its interval, both with as many decimals as the interval's width allows.
+
+    A number without an interval has a power of ten near 0.
+    """
     if value is None:
         return MISSING, ""
+    if (low is None or high is None) and is_near_zero(value):
+        return format_power(value), ""
     digits = count_decimals(value, low, high)
     interval = "" if low is None or high is None else f"{format_number(low, digits)}–{format_number(high, digits)}"
     return format_number(value, digits), interval

@@ -25,6 +25,8 @@ SPECIAL: Final = {
     "≥": r"$\geq$",
     "≤": r"$\leq$",
     "×": r"$\times$",
+    **{char: f"\\textsuperscript{{{digit}}}" for char, digit in zip("⁰¹²³⁴⁵⁶⁷⁸⁹", "0123456789", strict=True)},
+    "⁻": r"\textsuperscript{$-$}",
     "±": r"$\pm$",
     "−": "$-$",
     "µ": r"$\mu$",

@@ -8,7 +8,14 @@ from typing import Any, Final
 import polars as pl
 
 from ccreport.summarise.grids.cells import LEAST_EFFECT
-from ccreport.summarise.grids.grid import PERCENT, format_least_effect, format_probability
+from ccreport.summarise.grids.grid import (
+    MINUS,
+    PERCENT,
+    format_least_effect,
+    format_power,
+    format_probability,
+    is_near_zero,
+)
 from ccreport.summarise.grids.headings import (
     QUANTITIES,
     format_answer,
@@ -27,10 +34,6 @@ WITHIN: Final = "_within"
 LEAST_CV: Final = 0.01
 # All digits are in the CSV files.
 SIGNIFICANT: Final = 4
-# Numbers nearer to 0 are shown with a power of ten.
-LEAST_PLAIN: Final = 1e-4
-MINUS: Final = "−"
-SUPERSCRIPTS: Final = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 # A run's column of this name has what the row's quantity is.
 VALUE: Final = "value"
 NO_HEADINGS: Final[Mapping[str, str]] = {}
@@ -40,9 +43,8 @@ PROBABILITIES: Final = ("p_ratio", "p_holm_ratio", "p_equal_ratio", "p_equal_hol
 def show_plain(value: float, significant: int = 3) -> str:
     """Return a number with so many significant digits and a true minus sign, with a power of ten only near 0."""
     rounded = float(f"{value:.{significant}g}")
-    if 0 < abs(rounded) < LEAST_PLAIN:
-        mantissa, exponent = f"{rounded:.{significant - 1}e}".split("e")
-        return f"{mantissa.replace('-', MINUS)}×10{str(int(exponent)).translate(SUPERSCRIPTS)}"
+    if is_near_zero(rounded):
+        return format_power(rounded, significant)
     digits = max(0, significant - 1 - math.floor(math.log10(abs(rounded)))) if rounded else 0
     return f"{rounded:.{digits}f}".replace("-", MINUS)
 
