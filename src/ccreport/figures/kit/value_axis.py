@@ -16,13 +16,15 @@ FAR_APART: Final = 20.0
 FAR_BELOW: Final = 10.0
 # A logarithmic axis with more ticks than this has those at powers of ten only.
 TICKS_AT_MOST: Final = 12
+# Above its last tick a logarithmic axis goes on by this part of its length, so that a mark at the tick is whole.
+LOG_ROOM: Final = 0.03
 
 
 @dataclass(frozen=True)
 class ValueAxis:
     """The vertical axis of a plot: its title, ticks from 0, and how its numbers are written (d3-format).
 
-    A logarithmic one begins at its first tick.
+    A logarithmic one begins at its first tick and ends above its last.
     """
 
     title: str
@@ -36,16 +38,22 @@ class ValueAxis:
         return self.ticks[0] if self.is_log else 0
 
     @property
+    def most(self) -> float:
+        """Return the value at the upper end."""
+        last = self.ticks[-1]
+        return float(f"{last * (last / self.least) ** LOG_ROOM:.4g}") if self.is_log else last
+
+    @property
     def scale(self) -> alt.Scale:
-        """Return the scale, from the lower end to the last tick."""
+        """Return the scale, from the lower end to the upper one."""
         kind: Literal["log", "linear"] = "log" if self.is_log else "linear"
-        return alt.Scale(type=kind, domain=[self.least, self.ticks[-1]], nice=False)
+        return alt.Scale(type=kind, domain=[self.least, self.most], nice=False)
 
     def part(self, value: float) -> float:
         """Return how far up the axis a value is, 0 to 1."""
         if self.is_log:
-            return math.log(max(value, self.least) / self.least) / math.log(self.ticks[-1] / self.least)
-        return value / self.ticks[-1]
+            return math.log(max(value, self.least) / self.least) / math.log(self.most / self.least)
+        return value / self.most
 
 
 def fit_value_axis(title: str, means: pl.Series, tops: Sequence[float], lows: pl.Series | None = None) -> ValueAxis:
