@@ -93,6 +93,42 @@ def test_an_evaluation_says_which_sessions_repeat_a_condition(tmp_path: Path) ->
     assert apart["rate_mean_bps"].to_list() == joined["rate_mean_bps"].to_list()
 
 
+STAGES = '[{"at_s": 5, "rate": "10mbit", "rtt_ms": 80}]'
+
+
+@pytest.mark.parametrize(
+    ("column", "values", "shown", "asked"),
+    [
+        ("nic_bps", (2e7, 5e7), "line 20 Mbit/s", "sender 20 Mbit/s"),
+        ("sender_host", ("left", "right"), "left", "from left"),
+        ("limit_packets_count", (20, 10000), "20 packets", "queue of 20 packets"),
+        ("mtu_bytes", (1500, 9000), "MTU 1.5 kB", "MTU 1500 B"),
+        ("duration_s", (2.0, 4.0), "uration 2 s", "for 2 s"),
+        ("has_queue_ecn", (False, True), "no", "queue without ECN"),
+        ("kernel", ("6.1.9", "6.12.0"), "6.1.9", "6.1.9"),
+        ("stages_json", (STAGES, None), "5 s: RTT 80 ms 10mbit", "changes at 5 s: RTT 80 ms 10mbit"),
+    ],
+)
+def test_runs_that_differ_in_one_condition_have_rows_and_questions_of_their_own(
+    column: str, values: tuple[Any, Any], shown: str, asked: str, tmp_path: Path
+) -> None:
+    runs = gather(
+        *(
+            run(10 * place + n, {"cubic": 10.0 + place, "bbr": 20.0}, condition_id=str(place), **{column: value})
+            for place, value in enumerate(values)
+            for n in (1, 2, 3)
+        )
+    )
+    database = build_database(tmp_path, runs, GENERIC)
+    table, html = summarise("means", database, GENERIC)
+    told = table.filter(algorithm="CUBIC").select(column, "rate_mean_bps", "rate_cv").rows()
+    assert sorted(told, key=str) == sorted(((value, (10 + n) * 1e6, 0.0) for n, value in enumerate(values)), key=str)
+    assert shown in read_words(html)
+    questions = [*summarise("comparisons", database, GENERIC)[0]["question"].unique()]
+    assert len(questions) == 2
+    assert sum(asked in question.split(", ") for question in questions) == 1
+
+
 def test_bold_and_intervals_need_three_runs(tmp_path: Path) -> None:
     table, html = summarise("means", build_database(tmp_path, make_runs(), GENERIC), GENERIC)
     assert table["rate_low_bps"].is_not_null().to_list() == [True, True, False, False]

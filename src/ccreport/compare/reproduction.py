@@ -192,7 +192,7 @@ def _name_cells(
     conditions = [name for name in schema.key[:-1] if name in told or frame[name].count()]
     connection.register("keys_of_cells", frame.to_arrow())
     try:
-        names = connection.sql(f"SELECT {name_question(conditions)} FROM keys_of_cells").fetchall()  # noqa: S608
+        names = connection.sql(f"SELECT {name_question(table, conditions)} FROM keys_of_cells").fetchall()  # noqa: S608
     finally:
         connection.unregister("keys_of_cells")
     return {key: name for key, (name,) in zip(keys, names, strict=True)}

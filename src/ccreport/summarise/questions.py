@@ -62,6 +62,18 @@ WORDS: Final = {
     "parameter_value": "if(parameter_value IS NULL, NULL, concat_ws(' ', parameter_name, parameter_value))",
     "background_udp_bps": "'beside ' || name_rate(background_udp_bps) || ' of UDP'",
     "sender_speed": "sender_speed || ' sender'",
+    "sender_host": "'from ' || sender_host",
+    "limit_packets_count": "'queue of ' || limit_packets_count || ' packets'",
+    "has_queue_ecn": "if(has_queue_ecn IS NULL, NULL, if(has_queue_ecn, 'queue with ECN', 'queue without ECN'))",
+    "mtu_bytes": "'MTU ' || mtu_bytes || ' B'",
+    "duration_s": "'for ' || printf('%g', duration_s) || ' s'",
+    # changes at 5 s: RTT 80 ms 10mbit; 10 s: loss 1 %
+    "stages_json": """CASE WHEN json_valid(stages_json) AND json_type(stages_json) = 'ARRAY' THEN
+        'changes at ' || array_to_string(list_transform(from_json(stages_json, '["json"]'), lambda stage: concat_ws(
+            ' ', (stage ->> '$.at_s') || ' s:', 'RTT ' || (stage ->> '$.rtt_ms') || ' ms', stage ->> '$.rate',
+            'loss ' || (stage ->> '$.loss') || ' %'
+        )), '; ')
+    ELSE stages_json END""",
     # Algorithms as tables name them.
     "beside": """coalesce('both ' || (
         SELECT string_agg(algorithm, ' and ' ORDER BY algorithm_rank, algorithm) FROM algorithms
@@ -73,6 +85,11 @@ WORDS: Final = {
         coalesce(nullif(regexp_replace(label, '^\\w+=', ''), ''), 'unknown')
     )), ', ')""",
 }
+# Conditions of the table `means` that its questions name only where they differ.
+OFTEN_SAME: Final = (
+    *("sender_host", "nic_bps", "limit_packets_count", "has_queue_ecn", "mtu_bytes", "duration_s", "stages_json"),
+    "kernel",
+)
 # Name and value of a quantity; of a time also whether it is known, or only that the run took longer.
 MEASURES: Final = {
     RATE: ("rate_basis || '_bps'", "rate_bps", "TRUE", ""),
@@ -154,16 +171,22 @@ def _select_measure(table: str, runs: str, conditions: Sequence[str], quantity: 
     order = ", ".join(_list_orders(conditions))
     asked = f"""(
         SELECT
-            *, '{table}' AS table_name, {name_question(conditions)} AS question, {measure} AS measure,
+            *, '{table}' AS table_name, {name_question(table, conditions)} AS question, {measure} AS measure,
             {value} AS value, {is_known} AS is_known, dense_rank() OVER (ORDER BY {order}) AS question_rank
         FROM (SELECT * {runs}) {joined}
     )"""
     return PER_FLOW.format(asked=asked) if quantity == RATE else asked
 
 
-def name_question(conditions: Sequence[str]) -> str:
-    """Return the SQL of a question in words, over the columns of its conditions."""
-    return f"concat_ws(', ', {', '.join(WORDS.get(name, name) for name in conditions)})"
+def name_question(table: str, conditions: Sequence[str]) -> str:
+    """Return the SQL of a question about a table in words, over the columns of its conditions."""
+    words = {name: WORDS.get(name, name) for name in conditions}
+    if table == MEANS:
+        differs = "count(DISTINCT coalesce({0}::VARCHAR, '')) OVER () > 1"
+        words |= {
+            name: f"CASE WHEN {differs.format(name)} THEN {words[name]} END" for name in OFTEN_SAME if name in words
+        }
+    return f"concat_ws(', ', {', '.join(words.values())})"
 
 
 def _list_orders(conditions: Sequence[str]) -> Iterator[str]:
@@ -202,7 +225,7 @@ def find_bold(
 
     `judged` are the comparisons of the table with their verdicts.
     """
-    words = name_question(list_conditions(table, declared))
+    words = name_question(table, list_conditions(table, declared))
     connection.register("summary_rows", summary.to_arrow())
     try:
         questions = connection.sql(f"SELECT {words} FROM summary_rows").fetchall()

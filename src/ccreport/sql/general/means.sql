@@ -17,9 +17,10 @@ unequal AS (
 ),
 conditions AS (
     SELECT
-        labels, host, path_rtt, loss_pct, loss_pattern, bottleneck_bps, buffer_bytes, queue_discipline, pacing_bps,
-        background_udp_bps, volume_bytes, parameter_name, parameter_value, flows_count, beside, algorithm, algorithm_rank, rate_basis,
-        condition_id,
+        labels, host, sender_host, path_rtt, loss_pct, loss_pattern, nic_bps, bottleneck_bps, buffer_bytes,
+        limit_packets_count, queue_discipline, has_queue_ecn, mtu_bytes, pacing_bps, background_udp_bps, volume_bytes,
+        duration_s, stages_json, kernel, parameter_name, parameter_value, flows_count, beside, algorithm,
+        algorithm_rank, rate_basis, condition_id,
         min(rtt_ms) AS rtt_ms,
         min(labels_rank) AS labels_rank,
         list(rate_bps ORDER BY run_id) AS rates,
@@ -51,15 +52,23 @@ cells AS (
 SELECT
     labels,
     host,
+    sender_host,
     path_rtt,
     loss_pct,
     loss_pattern,
+    nic_bps,
     bottleneck_bps,
     buffer_bytes,
+    limit_packets_count,
     queue_discipline,
+    has_queue_ecn,
+    mtu_bytes,
     pacing_bps,
     background_udp_bps,
     volume_bytes,
+    duration_s,
+    stages_json,
+    kernel,
     parameter_name,
     parameter_value,
     flows_count,
@@ -83,6 +92,8 @@ SELECT
     list_avg(list_transform(measures, lambda m: m.receiver_pct)) AS cpu_receiver_mean_pct
 FROM cells, LATERAL (SELECT cell_interval(strata) AS bounds, cell_cv_interval(strata) AS cv_bounds)
 ORDER BY
-    labels_rank, labels, host, min(rtt_ms) OVER (PARTITION BY labels, host, path_rtt), path_rtt, loss_pct, loss_pattern,
-    bottleneck_bps, buffer_bytes, queue_discipline, pacing_bps, background_udp_bps, volume_bytes, parameter_name,
-    natural_key(parameter_value, parameter_name), parameter_value, flows_count, beside NULLS FIRST, algorithm_rank, algorithm
+    labels_rank, labels, host, sender_host, min(rtt_ms) OVER (PARTITION BY labels, host, sender_host, path_rtt),
+    path_rtt, loss_pct, loss_pattern, nic_bps, bottleneck_bps, buffer_bytes, limit_packets_count, queue_discipline,
+    has_queue_ecn, mtu_bytes, pacing_bps, background_udp_bps, volume_bytes, duration_s, stages_json, kernel,
+    parameter_name, natural_key(parameter_value, parameter_name), parameter_value, flows_count, beside NULLS FIRST,
+    algorithm_rank, algorithm

@@ -1,5 +1,6 @@
 """Headings of published tables, made of columns' names, and names of their rows."""
 
+import json
 import re
 from collections.abc import Iterable, Mapping
 from typing import Any, Final
@@ -35,6 +36,8 @@ HEADINGS: Final = {
     "rtt_nominal_ms": "RTT (ms)",
     "nic_bps": "Sender's line",
     "limit_packets_count": "Queue limit (packets)",
+    "has_queue_ecn": "Queue marks ECN",
+    "stages_json": "Changes of the path",
     "buffer_bdp_ratio": "Buffer (BDP)",
     "jain_ratio": "Jain's index",
     "jain_mean_ratio": "Jain's index, mean",
@@ -171,6 +174,8 @@ def format_name(column: str, value: Any) -> str:
         return format_answer(value)
     if column == "beside":
         return str(value).replace(",", " and ")
+    if column == "stages_json":
+        return name_stages(value)
     if column == "table_name":
         return write_words(value)
     if column.endswith("_bps"):
@@ -179,6 +184,18 @@ def format_name(column: str, value: Any) -> str:
     if column.endswith("_bytes"):
         return format_size(value)
     return f"{value:g}" if isinstance(value, float) else str(value)
+
+
+def name_stages(recorded: str) -> str:
+    """Return recorded changes of a path: 5 s: RTT 80 ms; 10 s: 10mbit."""
+    stages = json.loads(recorded) if recorded.startswith("[") else []
+    known = [stage for stage in stages if isinstance(stage, dict)]
+    return "; ".join(f"{stage.get('at_s')} s: {_name_stage(stage)}" for stage in known) or recorded
+
+
+def _name_stage(stage: Mapping[str, Any]) -> str:
+    shown = {"rtt_ms": "RTT {} ms", "rate": "{}", "loss": "loss {} %"}
+    return " ".join(words.format(stage[key]) for key, words in shown.items() if key in stage)
 
 
 def format_answer(value: bool | None) -> str:

@@ -12,8 +12,6 @@ from ccreport.summarise.database import quote_name
 from ccreport.summarise.grids.headings import format_name, write_heading
 from ccreport.summarise.questions import PAIRED, list_pooled
 
-# No table tells it apart by itself.
-LINE_RATE: Final = "nic_bps"
 # Of an interval.
 RUNS_AT_LEAST: Final = 3
 # More values of a setting are counted.
@@ -25,13 +23,16 @@ ABSENT: Final = (
     "parameter_name",
     "parameter_value",
     "loss_pattern",
+    "stages_json",
 )
 NOTHING: Final = {"beside": "alone", **dict.fromkeys(ABSENT, "none")}
 
 
 def describe_pooled(connection: duckdb.DuckDBPyConnection, declared: Mapping[str, Any]) -> str:
     """Return the sentence on the settings that differ within rows of the table `means`; empty where none does."""
-    settings = [name for name in (*list_pooled(declared), LINE_RATE) if name != PAIRED]
+    settings = [name for name in list_pooled(declared) if name != PAIRED]
+    if not settings:
+        return ""
     rows = ", ".join(f"rows.{quote_name(name)}" for name in load_schema(MEANS).key if name != PAIRED)
     # A list has the nulls, which a count leaves out.
     values = ", ".join(f"list(DISTINCT runs.{quote_name(name)}) AS {quote_name(name)}" for name in settings)
