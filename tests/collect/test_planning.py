@@ -564,3 +564,42 @@ def test_jobs_that_differ_in_kernel_settings_alone_say_so() -> None:
     # The number of flows tells these apart.
     assert list_settings(small, large | {"flows_count": 2}) == [None, None]
     assert list_settings(small) == [None]
+    # One of two RTTs of the first job is that of the second; a job at a third RTT has the default's value as well.
+    offloads = list_settings({"rtt_ms": [10, 60]}, {"rtt_ms": 60, "offloads": True}, {"rtt_ms": 80})
+    assert offloads == [{"offloads": "off"}, {"offloads": "on"}, {"offloads": "off"}]
+
+
+@pytest.mark.parametrize(
+    ("base", "changed", "told"),
+    [
+        ({}, {"extra_arguments": ["-w", "50K"]}, {"window": ("default", "50K")}),
+        ({"extra_arguments": ["-w50K"]}, {"extra_arguments": ["--window=9K", "-N"]}, {"window": ("50K", "9K"),
+            "no_delay": ("default", "on")}),
+        ({}, {"jitter_ms": 3}, {"jitter_ms": ("0", "3")}),
+        ({}, {"reordering_pct": 0.5}, {"reordering_pct": ("0", "0.5")}),
+        ({"loss_pct": 1}, {"loss_pct": 1, "loss_direction": "return"}, {"loss_direction": ("forward", "return")}),
+        ({}, {"ecn": True}, {"ecn": ("off", "on")}),
+        ({}, {"reverse": True}, {"reverse": ("off", "on")}),
+        ({}, {"omit_s": 2}, {"omit_s": ("0", "2")}),
+        ({"flow_pacing_mbps": 2}, {"flow_pacing_mbps": 2, "pacing_by": "socket"}, {"pacing_by": ("fq", "socket")}),
+        ({"flows_count": 2}, {"flows_count": 2, "stagger_s": 1}, {"start_s": ("0", "0/1")}),
+        ({}, {"commands": {"before_source": ["true"]}}, {"before_source": ("default", "true")}),
+        (
+            {"loss": {"model": "gilbert-elliott", "enter_bad_pct": 1, "leave_bad_pct": 20}},
+            {"loss": {"model": "gilbert-elliott", "enter_bad_pct": 2, "leave_bad_pct": 40}},
+            {"leave_bad_pct": ("20", "40")},
+        ),
+        # These are columns of the table `runs`, or change nothing that is measured.
+        ({}, {"mtu_bytes": 9000}, {}),
+        ({}, {"sender_mbps": 40, "jitter_ms": 3}, {}),
+        ({}, {"instruments": {"ss_interval_s": 1}}, {}),
+        ({}, {"iterations_count": 2}, {}),
+    ],
+)  # fmt: skip
+def test_jobs_that_no_column_of_runs_tells_apart_say_what_differs(
+    base: dict[str, Any], changed: dict[str, Any], told: dict[str, tuple[str, str]]
+) -> None:
+    common = {"sender_mbps": 20, "rtt_ms": 10}
+    planned = plan(common | base | {"name": "a"}, common | changed | {"name": "b"})
+    found = [job.metadata.get("settings", {}) for job in planned.jobs]
+    assert found == [{name: values[place] for name, values in told.items()} for place in (0, 1)]

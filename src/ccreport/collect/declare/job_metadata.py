@@ -6,7 +6,6 @@ what is between the hosts: `bottleneck`, `buffer_bytes`, `queue`, `ecn`, `backgr
 `settings` where nothing else tells a job from another.
 """
 
-import json
 import shlex
 import uuid
 from collections.abc import Sequence
@@ -70,46 +69,6 @@ def describe_hosts(metadata: Settings, conditions: Sequence[Condition]) -> dict[
         facts = {"parent": metadata["uuid"], "hostname": route.address, "profile": None, "alias": route.alias}
         described.setdefault(route.host, facts | {"profile_settings": {}, "rtt": int(route.rtt_ms)})
     return described
-
-
-def name_settings(jobs: Sequence[Settings], described: Sequence[Settings]) -> list[dict[str, str]]:
-    """Return, for each of some jobs, the settings that alone tell it from others: a value, or `default` for none.
-
-    These are settings of the kernel and of the hosts' interfaces, which the harness has no key for. `described` are the
-    contents of the jobs' `jobmeta.json`: only jobs whose contents differ in nothing but names are compared.
-    """
-    parameters = [{_shorten(name): value for name, value in job["module_parameters"].items()} for job in jobs]
-    own = [
-        job["sysctls"] | of_job | {key: job[key] for key in ("offloads", "receive_coalescing_us")}
-        for job, of_job in zip(jobs, parameters, strict=True)
-    ]
-    alike: dict[str, list[int]] = {}
-    for number, metadata in enumerate(described):
-        facts = {key: value for key, value in metadata.items() if key not in ("uuid", "name")}
-        alike.setdefault(json.dumps(facts, sort_keys=True), []).append(number)
-    named: list[dict[str, str]] = [{} for _ in jobs]
-    for numbers in alike.values():
-        for name in sorted({name for number in numbers for name in own[number]}):
-            values = {number: _write_setting(own[number].get(name, "default")) for number in numbers}
-            if len(set(values.values())) > 1:
-                for number, value in values.items():
-                    named[number][name] = value
-    # A parameter that another job sweeps is a condition here, too.
-    swept = {name_parameter(job) for job in jobs if job["parameter_sweep"]}
-    for settings, of_job in zip(named, parameters, strict=True):
-        settings |= {name: _write_setting(value) for name, value in of_job.items() if name in swept}
-    return named
-
-
-def _shorten(parameter: str) -> str:
-    """Return a parameter without its module, as a swept one is called in file names."""
-    return parameter.rpartition(".")[2]
-
-
-def _write_setting(value: str | float | bool | None) -> str:
-    if isinstance(value, bool):
-        return "on" if value else "off"
-    return "none" if value is None else str(value)
 
 
 def identify(*names: str) -> str:

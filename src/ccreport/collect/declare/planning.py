@@ -5,13 +5,15 @@ machine does changes over hours, and so meets all RTTs of a job alike instead of
 """
 
 from collections.abc import Sequence
+from itertools import chain
 from typing import Final
 
 from ccreport.collect.declare.campaign import Campaign, CampaignError, Session, Settings
 from ccreport.collect.declare.checks import check_job
 from ccreport.collect.declare.clients import expect_s, list_clients, list_senders, to_bps
 from ccreport.collect.declare.conditions import Condition, list_conditions, make_loss, make_suffix, number_destinations
-from ccreport.collect.declare.job_metadata import describe_hosts, describe_job, name_settings
+from ccreport.collect.declare.job_metadata import describe_hosts, describe_job
+from ccreport.collect.declare.job_settings import name_settings
 from ccreport.collect.plan import Bottleneck, Commands, Instruments, Job, Plan, Run, Stage, Testbed
 
 MEBIBYTE_BYTES: Final = 1 << 20
@@ -23,7 +25,7 @@ def plan_campaign(declared: Campaign, name: str) -> Plan:
     `name` is that of the campaign, its file's without the ending. Nothing of a plan depends on time or chance.
     """
     jobs: list[Job] = []
-    runs: list[Run] = []
+    by_job: list[list[Run]] = []
     for session in declared.sessions:
         addresses = number_destinations(session)
         for job, place in zip(session.jobs, session.places, strict=True):
@@ -35,12 +37,14 @@ def plan_campaign(declared: Campaign, name: str) -> Plan:
                 raise declared.blame(CampaignError(str(error), (*place, *error.place))) from error
             metadata = describe_job(job, conditions, made, (name, session.label, session.hostname))
             jobs.append(Job(session.label, job["name"], metadata, describe_hosts(metadata, conditions)))
-            runs += made
+            by_job.append(made)
     declarations = [job for session in declared.sessions for job in session.jobs]
-    for planned, settings in zip(jobs, name_settings(declarations, [job.metadata for job in jobs]), strict=True):
+    for planned, settings in zip(jobs, name_settings(declarations, by_job), strict=True):
         planned.metadata.update({"settings": settings} if settings else {})
     labels = tuple(session.label for session in declared.sessions)
-    return Plan(name, declared.title, _plan_testbed(declared.testbed), labels, tuple(jobs), tuple(runs))
+    return Plan(
+        name, declared.title, _plan_testbed(declared.testbed), labels, tuple(jobs), tuple(chain.from_iterable(by_job))
+    )
 
 
 def _plan_testbed(declared: Settings) -> Testbed:
