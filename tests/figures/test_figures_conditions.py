@@ -391,4 +391,7 @@ def test_figures_of_many_runs_stay_small(tmp_path: Path) -> None:
 
 def test_a_path_without_a_recorded_bottleneck_is_not_said_to_have_one() -> None:
     shown = describe_panel(("bottleneck_bps", "buffer_bytes", "rtt_ms"), (None, None, 20.0))
-    assert shown == "no known bottleneck, no known buffer, RTT 20 ms"
+    assert shown == "RTT 20 ms"
+    assert describe_panel(("bottleneck_bps", "queue_discipline"), (1e7, None)) == "bottleneck 10 Mbit/s"
+    # Alone it tells the panel from the others.
+    assert describe_panel(("bottleneck_bps", "queue_discipline"), (None, None)) == "no known bottleneck"

@@ -39,6 +39,17 @@ def test_values_in_parts_of_1_are_told_as_numbers_and_compared_with_the_default(
     assert shown.endswith("Other values gave BBRv1 0.950 to 1.05 times the mean goodput of the default.")
 
 
+def test_beside_a_parameter_without_a_known_default_the_comparison_names_its_own(tmp_path: Path) -> None:
+    cells = [("beta", "717", 10.0), ("beta", "512", 9.9), ("tcp_window_scaling", "0", 2.0)]
+    cells += [("tcp_window_scaling", "1", 10.0)]
+    runs = [
+        make_run(n, {"cubic": rate}, parameter_name=name, parameter_value=value)
+        for n, (name, value, rate) in enumerate(cells)
+    ]
+    caption = read(plot(tmp_path, gather(*runs), kind="rate_by_parameter"), "caption.txt")
+    assert "Other values of CUBIC's beta gave CUBIC 0.990 times the mean goodput of the default." in caption
+
+
 def test_what_pacing_allows_is_drawn_and_named_where_means_are_near_it(tmp_path: Path) -> None:
     runs = [
         make_run(
@@ -120,7 +131,7 @@ def test_line_rates_behind_a_known_bottleneck_share_a_panel(tmp_path: Path) -> N
     # Beside runs of an unknown bottleneck the title of theirs has the bottleneck alone.
     assert describe_panel(["bottleneck_bps", "nic_bps"], [1e9, None]) == "bottleneck 1 Gbit/s"
     unknown = describe_panel(["bottleneck_bps", "nic_bps"], [None, 4e10])
-    assert unknown == "no known bottleneck, sender's line 40 Gbit/s"
+    assert unknown == "sender's line 40 Gbit/s"
 
 
 def test_more_pacing_rates_than_panels_are_pooled_and_the_shown_sentence_says_so(tmp_path: Path) -> None:

@@ -68,7 +68,8 @@ def _label(value: str, known: Parameter | None) -> str:
 def compare_defaults(runs: pl.DataFrame, cells: pl.DataFrame, rate: Rate) -> str:
     """Return the sentence that compares means of other values with the default's, for each algorithm of a parameter.
 
-    Empty where no default is known and measured. `cells` are of these runs, and may lack the column of a single name.
+    Empty where no default is known and measured; beside others of which none is, it names the parameters that it is
+    about. `cells` are of these runs, and may lack the column of a single name.
     """
     only = pl.lit(runs["parameter_name"][0], pl.String).alias("parameter_name")
     named = cells if "parameter_name" in cells.columns else cells.with_columns(only)
@@ -86,7 +87,10 @@ def compare_defaults(runs: pl.DataFrame, cells: pl.DataFrame, rate: Rate) -> str
         for name, own in ratios.items()
         if own
     ]
-    return f"Other values gave {join_names(told)} the mean {rate} of the default" if told else ""
+    names = list_values(runs, "parameter_name")
+    compared = [SHOWN.get(name, display_name(name)) for name in names if name in PARAMETERS]
+    of_which = "" if len(compared) == len(names) else f" of {join_names(compared)}"
+    return f"Other values{of_which} gave {join_names(told)} the mean {rate} of the default" if told else ""
 
 
 def list_bounds(runs: pl.DataFrame) -> list[float]:

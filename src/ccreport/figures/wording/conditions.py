@@ -26,6 +26,8 @@ POOLED: Final = ("host", "nic_bps", "pacing_bps", "parameter_name", "parameter_v
 PLAIN_QUEUE: Final = "fifo"
 # Of means that are less apart captions do not say which is ahead.
 NEARLY_EQUAL: Final = 1.05
+# What a path may well not have, of which a title says nothing where it has it not.
+OF_BOTTLENECK: Final = ("bottleneck_bps", "buffer_bytes", "queue_discipline")
 INTERVAL: Final = "95 % interval (Student’s t, from the spread of runs within conditions)"
 
 
@@ -45,11 +47,13 @@ def describe_panel(columns: Sequence[str], values: Sequence[Any]) -> str:
     if facts.get("bottleneck_bps") is not None and facts.get("nic_bps") is None:
         # The bottleneck is what limits.
         facts.pop("nic_bps", None)
-    texts = [
-        theme.style_of(value).name if column == "cc" else describe_value(column, value)
+    texts = {
+        column: theme.style_of(value).name if column == "cc" else describe_value(column, value)
         for column, value in facts.items()
-    ]
-    return ", ".join(filter(None, texts))
+    }
+    known = [text for column, text in texts.items() if text and not (facts[column] is None and column in OF_BOTTLENECK)]
+    # A title has to say something.
+    return ", ".join(known) or next(filter(None, texts.values()), "")
 
 
 def describe_conditions(runs: pl.DataFrame) -> str:
