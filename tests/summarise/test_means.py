@@ -393,6 +393,13 @@ def test_a_note_names_what_differs_within_rows(tmp_path: Path) -> None:
         assert bool(said) == bool(told)
 
 
+def test_rows_of_one_s_own_that_pool_lines_of_senders_say_so(tmp_path: Path) -> None:
+    runs = gather(run(1, {"cubic": 9.0}, nic_bps=2e7), run(2, {"cubic": 9.0}, nic_bps=5e7))
+    path = declare(tmp_path, rows=["loss_pct", "algorithm"], measures=["runs_count"])
+    _, html = summarise("means", build_database(tmp_path, runs, path), path)
+    assert "Sender's line: 20 Mbit/s, 50 Mbit/s" in read_words(html).replace("&#x27;", "'").replace("&#39;", "'")
+
+
 def test_a_note_says_why_means_have_no_interval() -> None:
     means = pl.DataFrame({"runs_count": [5, 2], "rate_mean_bps": [9.0, 9.0], "rate_low_bps": [None, None]})
     assert "`condition`" in explain_missing_intervals(means)
