@@ -498,11 +498,11 @@ def test_a_figure_stands_in_a_box_and_waits_where_its_size_is_known(tmp_path: Pa
     page = render(
         tmp_path,
         '![One.](figures/one.svg){#fig-a fig-alt="x" width=9 height=9 number=1}\n\n'
-        '![Two.](figures/one.svg){#fig-b fig-alt="x" number=2}',
+        '![Two "lines": all. More.](figures/one.svg){#fig-b fig-alt="x"}',
     )
     assert [image.get("loading") for image in page.find("img")] == ["lazy", None]
     boxes = page.find("div", class_="figure-scroll", role="region", tabindex="0")
-    assert [box["aria-label"] for box in boxes] == ["Figure 1", "Figure 2"]
+    assert [box["aria-label"] for box in boxes] == ["Figure 1", "Figure: Two “lines”"]
     # A reader whose screen is small opens the drawing itself.
     assert [link["href"] for link in page.find("a") if link["href"].endswith(".svg")] == ["figures/one.svg"] * 2
 

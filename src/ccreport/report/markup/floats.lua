@@ -15,6 +15,12 @@ local function html(text)
   return pandoc.RawBlock('html', text)
 end
 
+-- Regions of a page need names of their own.
+local function first_sentence(caption)
+  local text = pandoc.utils.stringify(caption):match('^[^.:]*')
+  return (text:gsub('[&<"]', {['&'] = '&amp;', ['<'] = '&lt;', ['"'] = '&quot;'}))
+end
+
 local function take_number(element)
   local given = element.attributes.number
   element.attributes.number = nil
@@ -34,7 +40,7 @@ local function float(label, content, caption, given)
   full:extend(caption)
   local figcaption = {html('<figcaption>'), pandoc.Plain(full), html('</figcaption>')}
   if kind == 'fig' then
-    local name = NAMES[kind] .. (given and ' ' .. given or '')
+    local name = NAMES[kind] .. (given and ' ' .. given or ': ' .. first_sentence(caption))
     content:insert(1, html('<div class="figure-scroll" role="region" aria-label="' .. name .. '" tabindex="0">'))
     content:insert(html('</div>'))
   end
