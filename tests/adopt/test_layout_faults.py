@@ -1,6 +1,7 @@
 """`adopt --check` on layouts that somebody wrote: patterns that fit nothing or too much, and groups that part runs."""
 
 import itertools
+import re
 from pathlib import Path
 
 import pytest
@@ -292,3 +293,29 @@ def test_rows_about_runs_need_a_group_that_names_runs(tmp_path: Path, capsys: py
     told = {"told.csv": 'run,rtt_ms\n"cc=bbr, iteration=1",20\n'}
     said = check(tmp_path / "raw", layout, files | told, capsys)
     assert "  table: it has a column `run`, but no pattern a group of that name; name one, or use a column" in said
+
+
+def test_the_check_shows_what_jobmeta_says_and_what_of_it_cannot_be_used(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    layout = "files:\n  - pattern: '(?P<site>[a-z]+)/(?P<cc>bbr|cubic)\\.json'\n    kind: iperf3\n"
+    metas = {
+        "told": '{"lat": "10ms", "loss": "0.01", "bottleneck": "1gbit"}',
+        "none": '{"lat": "10ms", "loss": null}',
+        "wrong": '{"lat": "5 parsec", "los": "0.01"}',
+        "broken": '{"lat": "5ms", }',
+    }
+    files = {
+        f"{job}/{cc}.json": result(7 * n + m, cc) for n, job in enumerate(metas) for m, cc in enumerate(ALGORITHMS)
+    }
+    files |= {f"{job}/jobmeta.json": text for job, text in metas.items()}
+    said = check(tmp_path / "raw", layout, files, capsys)
+    rows = {job: [line for line in said.splitlines() if f"site={job}" in line and "bbr" in line] for job in metas}
+    cells = {job: re.split(r" {2,}", line)[3:5] for job, (line, *_) in rows.items()}
+    assert cells["told"] == ["20", "0.01"]
+    assert cells["none"] == ["20", "0"]
+    assert cells["wrong"][1] == cells["broken"][1] == "–"
+    assert "bottleneck_bps=1000000000" in rows["told"][0]
+    assert "wrong/jobmeta.json: lat is '5 parsec': not a time such as 2.5ms" in said
+    assert "wrong/jobmeta.json: nothing is read from the key 'los'; did you mean `loss`?" in said
+    assert "broken/jobmeta.json: this is no JSON" in said

@@ -8,17 +8,23 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 from ccreport.adopt.contents import Content, Ends, Way
 from ccreport.archive.layout import Layout
 from ccreport.archive.layout_groups import format_value, sort_naturally
 from ccreport.archive.manifest import Manifest, ManifestRun, make_manifest
+from ccreport.archive.raw_file import RawFileError, read_whole
 from ccreport.core.text import display_name
+from ccreport.ingest.harness.jobmeta import read_jobmeta
+from ccreport.ingest.harness.metadata import read_json_object
+from ccreport.ingest.rejects import Rejects
 from ccreport.inventory.experiment_listing import list_folder
 from ccreport.inventory.index import FolderIndex
 from ccreport.inventory.inventory import group_files
 
+# Columns of `experiments` that are conditions, too.
+OF_JOBS: Final = ("bottleneck_bps", "buffer_bytes", "limit_packets_count", "pacing_bps", "kernel", "queue_discipline")
 FILES: Final = {"src-cmd": "iperf3", "dst-cmd": "server", "pre-netem": "netem"}
 
 
@@ -46,6 +52,8 @@ class Row:
     delay_ms: float | None = None
     # Conditions that recorded qdiscs tell.
     recorded: dict[str, float] = field(default_factory=dict)
+    # What the job's jobmeta.json says, as the table `experiments` has it.
+    job: Mapping[str, Any] = field(default_factory=dict)
     # Of each result, by its path.
     ways: dict[str, Mapping[bool, Way]] = field(default_factory=dict)
 
@@ -135,13 +143,17 @@ class Row:
     def format(self) -> tuple[str, ...]:
         """Return the cells of the table; what nothing says is a dash."""
         run, conditions = self.run, self.run.conditions or {}
-        others = self.recorded | conditions | self.parameters
+        told = {name: self.job[name] for name in OF_JOBS if self.job.get(name) is not None}
+        others = self.recorded | told | conditions | self.parameters
         start = datetime.fromtimestamp(self.start_s, UTC).strftime("%Y-%m-%d %H:%M:%S") if self.start_s else "–"
         lasted = f"{self.end_s - self.start_s:.0f}" if self.start_s is not None and self.end_s is not None else "–"
         kinds = sorted((kind != "src-cmd", FILES.get(kind, kind), count) for kind, count in self.kinds.items())
-        # As a build decides: recorded qdiscs before names, and a measured RTT where none is declared.
-        loss_pct = self.loss_pct if self.loss_pct is not None else conditions.get("loss_pct")
-        rtt_ms, measured_ms = run.rtt_nominal_ms, min(self.min_rtts_ms, default=None)
+        # As a build decides: recorded qdiscs before names before the job, and a measured RTT where none is declared.
+        job_loss_pct = 0.0 if self.job.get("has_netem") else None
+        losses = (self.loss_pct, conditions.get("loss_pct"), self.job.get("loss_pct"), job_loss_pct)
+        loss_pct = next((loss for loss in losses if loss is not None), None)
+        rtts, measured_ms = (run.rtt_nominal_ms, self.job.get("rtt_nominal_ms")), min(self.min_rtts_ms, default=None)
+        rtt_ms = next((rtt for rtt in rtts if rtt is not None), None)
         measured = f"{measured_ms:.3g} measured" if measured_ms is not None else "–"
         files = [f"{kind}{f' × {count}' if count > 1 else ''}" for _, kind, count in kinds]
         return (
@@ -165,9 +177,22 @@ def list_manifests(folder: Path, layout: Layout | None) -> list[Manifest]:
     return [make_manifest(json.loads(files.manifest)) for files in listed]
 
 
+def read_job(manifest: Manifest, folder: Path) -> tuple[dict[str, Any], list[tuple[str, str]]]:
+    """Return what the jobmeta.json of an experiment says, and of what cannot be used its path and why."""
+    row, rejected = dict[str, Any](), Rejects()
+    for file in manifest.files:
+        if file.kind == "jobmeta" and file.action == "ingest":
+            try:
+                (row,) = read_jobmeta(file, read_json_object(read_whole(folder / file.path)), manifest, rejected)
+            except RawFileError as error:
+                rejected.add_error(file, error)
+    return row, [(told["path"], told["message"]) for told in rejected.rows]
+
+
 def list_rows(manifest: Manifest, folder: Path, read: Callable[[Path], Content]) -> Iterable[Row]:
     """Return the runs of an experiment in the order in which people count; `read` returns what a file holds."""
-    rows = {run.run_id: Row(run) for run in manifest.runs}
+    job, _ = read_job(manifest, folder)
+    rows = {run.run_id: Row(run, job=job) for run in manifest.runs}
     for file in manifest.files:
         if file.run_id in rows and file.action != "rejected":
             content = read(folder / file.path)

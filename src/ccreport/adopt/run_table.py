@@ -19,7 +19,7 @@ from ccreport.adopt.layout_faults import (
     put_results_first,
 )
 from ccreport.adopt.missing import describe_missing, describe_repetitions, doubt_jobs
-from ccreport.adopt.rows import Row, list_manifests, list_rows
+from ccreport.adopt.rows import Row, list_manifests, list_rows, read_job
 from ccreport.adopt.wrong_names import doubt_rates, find_wrong_counts, find_wrong_kinds, find_wrong_names
 from ccreport.archive.doubtful_rtts import describe_doubtful
 from ccreport.archive.layout import Layout
@@ -53,6 +53,7 @@ def describe_runs(
         *lines,
         "",
         *_describe_wrong(manifests, rows, lambda file: read(folder / file.path)),
+        *(f"{path}: {problem}" for manifest in manifests for path, problem in read_job(manifest, folder)[1]),
         *(count_alike(find_wrong_counts(rows, layout), "run") if layout is not None else []),
         *(find_wrong_kinds(layout, manifests) if layout is not None else []),
         *_describe_ignored(manifests),

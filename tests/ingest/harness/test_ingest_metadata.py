@@ -91,6 +91,25 @@ def test_a_value_that_cannot_be_read_is_named_and_left_out(tmp_path: Path) -> No
     ]
 
 
+@pytest.mark.parametrize(
+    ("loss", "is_known"), [({"loss": None}, True), ({"loss": "0.1"}, True), ({"loss": "?"}, False), ({}, False)]
+)
+def test_a_delay_without_a_word_on_the_loss_leaves_it_unknown(
+    loss: dict[str, str | None], is_known: bool, tmp_path: Path
+) -> None:
+    row = ingest({f"{JOB}/jobmeta.json": json.dumps({"lat": "5ms", **loss})}, tmp_path)["experiments"]
+    assert row["has_netem"].to_list() == [is_known]
+
+
+def test_a_misspelt_key_is_named_with_the_one_that_is_meant(tmp_path: Path) -> None:
+    content = json.dumps({"los": "0.01", "mtu": "9000", "lat": "5", "user": "me", "of_another_version": 1})
+    rejects = ingest({f"{JOB}/jobmeta.json": content}, tmp_path)["rejects"]
+    assert rejects.select("message", "is_whole_file").rows() == [
+        ("nothing is read from the key 'los'; did you mean `loss`?", False),
+        ("nothing is read from the key 'mtu'; did you mean `MTU`?", False),
+    ]
+
+
 @pytest.mark.parametrize("text", ["1.2.3", ".", "1..", "abc"])
 def test_what_is_not_a_loss_is_said_in_words_of_our_own(text: str) -> None:
     with pytest.raises(ValueError, match=r"^not a loss in percent such as 0\.001$"):

@@ -10,6 +10,7 @@ from collections.abc import Callable
 from typing import Any, Final
 
 from ccreport.archive.manifest import Manifest, RawFile
+from ccreport.core.schema_problems import find_near
 from ccreport.core.text import display_name
 from ccreport.core.units import UnitError, parse_rate_bps, parse_time_ms
 from ccreport.ingest.harness.checked_json import Recorded
@@ -69,6 +70,31 @@ PLAIN_KEYS: Final[dict[str, tuple[str, Callable[[str], Any]]]] = {
     "has_queue_ecn": ("ecn", _parse_bool),
     "campaign": ("campaign", display_name),
 }
+UNSAID: Final = object()
+READ_KEYS: Final = frozenset({key for key, _ in PLAIN_KEYS.values()} | {"loss", "lat", "MTU", "clients", "stages"})
+# Keys of the harness that nothing is read from here, or only by the inventory.
+OTHER_KEYS: Final = frozenset(
+    {
+        *(
+            "user",
+            "enabled",
+            "instrument",
+            "src",
+            "dst",
+            "alias",
+            "hosts",
+            "parent",
+            "nic",
+            "NIC",
+            "archive",
+            "settings",
+        ),
+        *("pre", "post", "dst_cmd", "pre_dst_cmd", "post_src_cmd", "post_dst_cmd", "src_cmd_once", "dst_cmd_once"),
+        *("ss", "tcptrace", "tcpdump", "tcpdump_filt", "mpstat", "statexec", "profile", "profile_file"),
+        *("lat_sweep", "lat_val_list", "limit_sweep", "limit_val_list", "param_sweep", "param_val_list"),
+        "vector_element",
+    }
+)
 
 
 def read_jobmeta(file: RawFile, facts: dict[str, Any], manifest: Manifest, rejected: Rejects) -> list[dict[str, Any]]:
@@ -85,6 +111,12 @@ def read_jobmeta(file: RawFile, facts: dict[str, Any], manifest: Manifest, rejec
             rejected.add(file, "bad_metadata", display_name(message), is_whole_file=False)
             return None
 
+    for key in sorted(set(facts) - READ_KEYS - OTHER_KEYS):
+        meant = find_near(key, READ_KEYS - set(facts))
+        # Versions of the harness have keys of their own, which are no mistake.
+        if meant is not None:
+            message = f"nothing is read from the key {key[:80]!r}; did you mean `{meant}`?"
+            rejected.add(file, "bad_metadata", display_name(message), is_whole_file=False)
     loss_pct, loss_model = read("loss", parse_loss) or (None, None)
     delay_ms = read("lat", parse_time_ms)
     commands = [str(facts.get(key) or "") for key in ("src_cmd", "pre_src_cmd")]
@@ -95,7 +127,9 @@ def read_jobmeta(file: RawFile, facts: dict[str, Any], manifest: Manifest, rejec
         "cc_command": next(filter(None, map(find_congestion, commands)), None),
         "loss_pct": loss_pct,
         "loss_model": loss_model,
-        "has_netem": any(facts.get(key) for key in ("lat", "lat_sweep", "lat_val_list")),
+        # A loss of null is none, as the harness writes it; without the key, or with another value, it is not known.
+        "has_netem": any(facts.get(key) for key in ("lat", "lat_sweep", "lat_val_list"))
+        and (loss_pct is not None or facts.get("loss", UNSAID) in (None, "")),
         "rtt_nominal_ms": 2 * delay_ms if delay_ms is not None else None,
         # The harness takes the last word of an ifconfig line, which is not always the MTU ("Metric:1").
         "mtu_bytes": read("MTU", _parse_count) if str(facts.get("MTU", "")).isdigit() else None,
