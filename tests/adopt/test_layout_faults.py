@@ -230,6 +230,15 @@ def test_a_misspelt_word_of_a_pattern_is_mended(tmp_path: Path, capsys: pytest.C
     assert "  - pattern: '[0-9-]+_(?P<cc>[a-z]+)_run(?P<iteration>[0-9]{1,2})_h1[.]json'\n" in said
 
 
+def test_a_misspelt_word_before_a_number_is_mended_for_all_numbers(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    layout = "files:\n  - pattern: '(?P<run>test\\d+)[.]json'\n"
+    files = {f"run{number}.json": result(number) for number in range(1, 12)}
+    said = check(tmp_path / "raw", layout, files, capsys)
+    assert "Did you mean `run` for `test` in layout.yaml:2? Then it fits 11 of 11 files:\n" in said
+
+
 def test_an_rtt_that_only_samples_have_is_declared_and_not_missing(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -203,6 +203,21 @@ def test_a_logarithmic_axis_holds_the_lower_ends_of_intervals_that_are_not_far_b
     assert fit_value_axis("Rate", means, [], pl.Series([0.1, -3.0, None])).ticks[0] == 1.0
 
 
+def test_a_logarithmic_axis_holds_each_single_value_that_is_drawn() -> None:
+    means = pl.Series([2.0, 90.0])
+    assert fit_value_axis("Rate", means, [], pl.Series([0.4]), 0.03).ticks[0] == 0.02
+    # A run without any goodput has no logarithm.
+    assert not fit_value_axis("Rate", means, [], None, 0.0).is_log
+
+
+def test_no_run_is_below_the_frame_of_means_far_apart(tmp_path: Path) -> None:
+    rates = ((1, 10.0, 0.4), (2, 10.0, 2.6), (3, 11.0, 20.0))
+    runs = [make_run(n, {"cubic": low, "bbr": 40.0}, rtt_ms=rtt) for n, rtt, low in rates]
+    plot(tmp_path, gather(*runs), kind="rate_by_rtt")
+    # The mean of 1.5 alone would let the axis begin at 1.
+    assert re.search(r'"domain":\s*\[\s*0\.2,\s*50(?:\.0)?\s*\]', read(tmp_path / "out", "figure.vl.json"))
+
+
 def test_an_axis_of_many_powers_of_ten_has_no_ticks_between_them() -> None:
     axis = fit_value_axis("Rate", pl.Series([0.002, 90.0]), [])
     assert axis.ticks == [0.001, 0.01, 0.1, 1.0, 10.0, 100.0]

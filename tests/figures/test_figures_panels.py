@@ -338,6 +338,15 @@ def test_each_condition_of_the_archive_is_a_panel(database: Path, tmp_path: Path
         tmp_path / "counted", built, title="Alone", overlapped=False, where="TRUE", panels_by=["parameter_value"]
     )
     assert "(a) build 6.2, CUBIC; (b) build 6.12, BBR." in read(counted / "caption.txt")
+    # As they are declared; paths by their RTT, not by their names.
+    by_path = tables["runs"].with_columns(
+        loss_pct=pl.when(is_bbr).then(0.1).otherwise(1.0), rtt_ms=pl.when(is_bbr).then(80.0).otherwise(10.0)
+    )
+    for columns, first in ((["loss_pct", "rtt_ms"], "(a) 0.1 % loss"), (["rtt_ms", "loss_pct"], "(a) RTT 10 ms")):
+        (tmp_path / columns[0]).mkdir()
+        built = make_database(tmp_path / columns[0], tables | {"runs": by_path})
+        placed = plot(tmp_path / columns[0], built, title="Alone", overlapped=False, where="TRUE", panels_by=columns)
+        assert first in read(placed / "caption.txt")
     # One condition needs no letter.
     together = plot(tmp_path / "both", database, title="Both", where="TRUE", panels_by=["mode", "flows_count"])
     assert "(a)" not in read(together / "caption.txt")

@@ -92,6 +92,14 @@ def test_one_rate_of_loss_is_no_response(tmp_path: Path) -> None:
         build(tmp_path, "response_to_loss", LONE, where="loss_pct = 1.5")
 
 
+@pytest.mark.parametrize(("column", "told"), [("nic_bps", "bottleneck_bps: 1e9"), ("mss_bytes", "whose MSS is known")])
+def test_what_theory_lacks_is_told_by_its_name(column: str, told: str, tmp_path: Path) -> None:
+    without = {name: list(rows) for name, rows in LONE.items()}
+    without["runs"] = [run | {column: None} for run in without["runs"]]
+    with pytest.raises(MissingFigure, match=told):
+        build(tmp_path, "response_to_loss", without)
+
+
 def test_predictions_stop_at_the_line_rate() -> None:
     cells = pl.DataFrame(
         {"rtt_ms": [20.0] * 2, "cc": ["bbr2", "cubic"], "loss_pct": [0.001, 1.5], "line_bps": [50e6] * 2}

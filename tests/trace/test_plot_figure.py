@@ -14,6 +14,7 @@ from ccreport.__main__ import EXAMPLES, main
 from ccreport.core.declarations import SCHEMAS
 from ccreport.core.errors import InputError
 from ccreport.core.evaluation import resolve_evaluation
+from ccreport.core.identifiers import match_runs
 from ccreport.figures.select.declaration import FigureError, read_declaration
 from ccreport.trace.plot_figure import plot_figure
 
@@ -141,6 +142,14 @@ def test_runs_that_a_name_could_be_are_a_line_each(database: Path, tmp_path: Pat
     first, *names = str(refused.value).splitlines()
     assert re.fullmatch(r"figure 'f': Run gone is none of the (\d+) runs that match:", first)
     assert names[:2] == ["  experiment-bbr/1", "  experiment-bbr/2"]
+
+
+def test_the_name_of_a_run_is_no_part_of_a_longer_number() -> None:
+    known = ["lab/run1", "lab/run12", "lab/11"]
+    assert match_runs("run1", known) == ["lab/run1"]
+    assert match_runs("run1", known[1:]) == []
+    assert match_runs("1", known) == ["lab/run1"]
+    assert match_runs("run", known) == ["lab/run1", "lab/run12"]
 
 
 def test_a_run_of_another_condition_takes_its_condition_along(

@@ -6,6 +6,7 @@ another port of the same host may share it).
 
 import hashlib
 import ipaddress
+import re
 from collections.abc import Iterable
 from functools import lru_cache
 from typing import Final
@@ -50,6 +51,11 @@ def flow_id_of_stream(run_id: str, client_number: int, stream_number: int) -> st
 
 
 def match_runs(name: str, runs: Iterable[str]) -> list[str]:
-    """Return the run of a name, or else all that have it as a part of theirs, sorted."""
+    """Return the run of a name, or else all that have it as a part of theirs, sorted.
+
+    A part does not cut a number: run1 is none of run12.
+    """
     known = sorted(runs)
-    return [run for run in known if run == name] or [run for run in known if name in run]
+    start, end = (r"(?<!\d)" if name[:1].isdecimal() else "", r"(?!\d)" if name[-1:].isdecimal() else "")
+    part = re.compile(start + re.escape(name) + end)
+    return [run for run in known if run == name] or [run for run in known if part.search(run)]

@@ -211,13 +211,14 @@ def _draw(
     tops += chain.from_iterable(bounds)
     title = f"Mean {facts.rate} ({facts.unit})"
     means, lows = (facts.cells[name] / unit_bps for name in ("mean", "low"))
+    least = shown.select(pl.col("rate_bps").min() / unit_bps).item() if shown.height else None
     return draw_multiples(
         Multiples(
             title=[" ".join(declaration.title.split()), *wrap_title(describe_conditions(facts.runs))],
             panels=layout.titles,
             series=_style_lines(layout),
             positions=layout.positions,
-            rates=fit_value_axis(title, means, [top / unit_bps for top in tops], lows),
+            rates=fit_value_axis(title, means, [top / unit_bps for top in tops], lows, least),
             unit_bps=unit_bps,
             cells=facts.cells,
             runs=shown,

@@ -56,17 +56,21 @@ class ValueAxis:
         return value / self.most
 
 
-def fit_value_axis(title: str, means: pl.Series, tops: Sequence[float], lows: pl.Series | None = None) -> ValueAxis:
-    """Return an axis that holds means, and the tops of what else is drawn; it is not logarithmic where a mean is 0.
+def fit_value_axis(
+    title: str, means: pl.Series, tops: Sequence[float], lows: pl.Series | None = None, least: float | None = None
+) -> ValueAxis:
+    """Return an axis that holds means, and the tops of what else is drawn; it is not logarithmic where a value is 0.
 
-    A logarithmic one holds also the lower ends of intervals, `lows`, that are not far below the least mean.
+    A logarithmic one holds also the lower ends of intervals, `lows`, that are not far below the least mean, and the
+    least of single values, if any are drawn.
     """
     known = means.drop_nulls().sort()
     top = max([*known[-1:], *tops, 0.0])
-    if not known.len() or known[0] <= 0 or known[-1] <= FAR_APART * known[0]:
+    values = [*known[:1], *([] if least is None else [least])]
+    if not known.len() or min(values) <= 0 or known[-1] <= FAR_APART * known[0]:
         return ValueAxis(title, choose_ticks(MARK_ROOM * top or 1.0))
     ends = pl.Series([], dtype=pl.Float64) if lows is None else lows.filter(lows >= known[0] / FAR_BELOW)
-    return lay_log_axis(title, min([known[0], *ends]), top)
+    return lay_log_axis(title, min([*values, *ends]), top)
 
 
 def lay_log_axis(title: str, least: float, most: float) -> ValueAxis:

@@ -33,6 +33,13 @@ NARROWING: Final = ("rtt_ms", "mss_bytes")
 CUBIC: Final = "cubic"
 VERSIONS: Final = ("bbr", "bbr1", "bbr2", "bbr3")
 PANELS_AT_MOST: Final = 8
+# What theory is computed with, and how it becomes known.
+LACKING: Final = {
+    "goodput_bps": "goodput is known, which iperf3's results have from the receiver",
+    "mss_bytes": "MSS is known, which iperf3's results and samples of ss have",
+    "line_bps": "line rate is known; declare it, as by `set: {bottleneck_bps: 1e9}` below each pattern of layout.yaml "
+    "or by `bottleneck` in jobmeta.json",
+}
 PANEL_HEIGHT_PX: Final = 200
 # Points of a line of theory between two powers of ten of loss.
 POINTS: Final = 10
@@ -47,11 +54,14 @@ def build_response(declaration: FigureDeclaration, database: Database) -> Figure
     """Return the figure of the flows that match, each alone on its path; raise MissingFigure where none fits."""
     runs = read_matching(declaration, database, "algorithm_runs", COLUMNS, "run_id, cc").filter(
         (pl.col("flows_count") == 1) & (pl.col("loss_pct") > 0) & (pl.col("rtt_ms") > 0),
-        pl.all_horizontal(pl.col("goodput_bps", "mss_bytes", "line_bps").is_not_null()),
         pl.col("cc").is_in([CUBIC, *VERSIONS]),
     )
     if runs["loss_pct"].n_unique() < 2:
         raise MissingFigure("The runs that match have fewer than two rates of loss with a single flow of CUBIC or BBR.")
+    for column, lacking in LACKING.items():
+        runs = runs.filter(pl.col(column).is_not_null())
+        if runs["loss_pct"].n_unique() < 2:
+            raise MissingFigure(f"Theory needs two rates of loss of runs whose {lacking}.")
     keys = ["rtt_ms", "cc", "loss_pct", "line_bps", "mss_bytes"]
     cells = summarise_cells(database, runs, keys, "goodput_bps")
     rtts = cells["rtt_ms"].unique().sort().to_list()

@@ -16,6 +16,8 @@ from ccreport.summarise.database import quote_name, quote_text
 PANELS_AT_MOST: Final = 12
 # By what panels are in order; the name need not be among the columns that tell panels apart.
 ORDER: Final = {"least_rtt_ms": "min(rtt_ms)", "parameter_name": "min(parameter_name)"}
+# Columns that tell paths apart.
+PATHS: Final = frozenset({"host", "path_rtt", "rtt_ms", "rtt_nominal_ms", "rtt_min_ms"})
 
 
 def split_by_condition(declaration: FigureDeclaration, database: Database) -> tuple[FigureDeclaration, str]:
@@ -39,7 +41,10 @@ def split_by_condition(declaration: FigureDeclaration, database: Database) -> tu
         return declaration, ""
     if "parameter_value" in varying and "parameter_name" in declaration.panels_by:
         varying = list(dict.fromkeys(["parameter_name", *varying]))
-    ordered = list(dict.fromkeys(["least_rtt_ms", *declaration.panels_by, "parameter_name"]))
+    columns = list(declaration.panels_by)
+    # Paths are in order of their RTT, where those who declare the panels put them.
+    at = next((place for place, column in enumerate(columns) if column in PATHS), len(columns))
+    ordered = list(dict.fromkeys([*columns[:at], "least_rtt_ms", *columns[at:], "parameter_name"]))
     rows = sort_conditions(conditions.select(ordered).rows(), ordered)
     found = pl.DataFrame(rows, schema=conditions.select(ordered).schema, orient="row").select(varying).rows()
     name = _name_parameter(database, where) if "parameter_value" in varying else None
