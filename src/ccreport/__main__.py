@@ -94,6 +94,7 @@ FOR_CALLERS: Final = re.compile(r"\s*\bRaise\s+[A-Z]\w+Error\b.*?\.(?=\s|$)", re
 MISSING: Final = re.compile(r"the following arguments are required: (.+)")
 # argparse: "argument --clock: invalid choice: 'vitual' (choose from '', 'virtual', 'real')"
 CHOICE: Final = re.compile(r"argument (\S+): invalid choice: '(.*)' \(")
+NUMBER: Final = re.compile(r"argument (\S+): invalid (int|float) value: '(.*)'")
 # It is not part of a build: it ends the attempt that is under way, and takes down what it has set up.
 TAKES_DOWN: Final = "collect"
 LISTS: Final = (list[Path], list[str], Sequence[str])
@@ -108,10 +109,11 @@ class CommandParser(argparse.ArgumentParser):
         if missing := MISSING.match(message):
             message = self._describe_missing(command, missing[1].split(", "))
         if refused := CHOICE.match(message):
-            choices = next(action.choices for action in self._actions if refused[1] in action.option_strings)
-            message = (
-                f"{refused[1]}: `{refused[2]}` is not one of its values{guess(refused[2], filter(None, choices or ()))}"
-            )
+            choices = next(action.choices or () for action in self._actions if refused[1] in action.option_strings)
+            meant = guess(refused[2], filter(None, choices))
+            message = f"{refused[1]}: `{refused[2]}` is not one of its values{meant}"
+        if refused := NUMBER.match(message):
+            message = f"{refused[1]}: `{refused[3]}` is not a {'whole number' if refused[2] == 'int' else 'number'}"
         place, end = f"{command}: " if command else "", "" if message.endswith("?") else "."
         self.exit(2, f"ccreport: {place}{message.removesuffix('.')}{end} --help lists all.\n")
 

@@ -113,6 +113,15 @@ def test_one_test_that_is_hard_to_tell_does_not_hide_what_half_of_them_take() ->
     assert f"{whole} more blocks" in told
 
 
+def test_after_two_pairs_that_tell_nothing_more_than_two_blocks_are_advised() -> None:
+    found = find(one__goodput=([10.0, 10.0], [1.0, 90.0]))
+    assert [finding.status for finding in found] == ["undecided"]
+    unknown = [replace(each, effect=replace(each.effect, needed_count=None)) for each in found]
+    assert plan_more(unknown, 60.0).endswith("is not known; measure more blocks, 4 or more")
+    lone = find(one__goodput=([10.0], [20.0]))
+    assert plan_more(lone, 60.0).endswith("measure at least two blocks")
+
+
 def test_a_run_without_a_value_is_no_pair_and_retransmits_may_be_none_at_all() -> None:
     found = find(one__goodput=([1.0, None, 3.0], [1.0, 2.0, 3.0]), two__retransmits=([0.0] * 3, [0.0, 0.01, 0.0]))
     assert {one.condition: (one.effect.pairs_count, one.effect.verdict) for one in found} == {

@@ -6,8 +6,16 @@ import pytest
 from archives import ROOT
 
 from ccreport.__main__ import main
+from ccreport.collect.attempts import Attempt, append_attempt
+from ccreport.collect.declare.campaign import load_campaign
+from ccreport.collect.declare.planning import plan_campaign
 from ccreport.collect.kernel.find_kernel import read_user_kernel
+from ccreport.collect.plan import Plan
+from ccreport.collect.sessions import write_json
+from ccreport.compare_kernels.campaigns import write_campaigns
+from ccreport.compare_kernels.carry_out import check_sides
 from ccreport.compare_kernels.compare_kernels import _declare
+from ccreport.compare_kernels.declaration import make_comparison
 from ccreport.core.errors import InputError
 
 ON, OFF = "tcp_cubic.hystart=1", "tcp_cubic.hystart=0"
@@ -34,6 +42,7 @@ CAMPAIGN = ("--campaign", "hystart")
             ("hystart=0", OFF, *CAMPAIGN),
             "`hystart=0` is not a side: write ./linux for a kernel, tcp_cubic.hystart=0 or",
         ),
+        ((ON, OFF, *CAMPAIGN, "--cores", "0"), "cores: a build takes at least 1"),
         (("net.ipv4.tcp_rmem=lots", OFF, *CAMPAIGN), "side a: net.ipv4.tcp_rmem takes 3 integers, not `lots`; write "),
     ],
 )
@@ -71,6 +80,31 @@ def test_a_kernel_of_the_current_folder_is_not_looked_for_elsewhere(
     Path("linux").write_text("#!/bin/sh\necho CONFIG_UML=y\n")
     Path("linux").chmod(0o755)
     assert read_user_kernel(Path("./linux")).path == tmp_path / "linux"
+
+
+def test_an_archive_of_other_sides_is_called_by_these(tmp_path: Path) -> None:
+    def plan_sides(value: int) -> dict[str, Plan]:
+        sides = [f"net.ipv4.tcp_window_scaling={number}" for number in (1, value)]
+        compared = make_comparison(*sides, ROOT / "campaigns/quick.yaml", {"blocks_count": 2})
+        campaigns = write_campaigns(compared, tmp_path / str(value))
+        return {key: plan_campaign(load_campaign(path), path.stem) for key, path in campaigns.items()}
+
+    before = plan_sides(0)
+    archive = tmp_path / "archive"
+    check_sides(before, archive)
+    for number, plan in enumerate(before.values()):
+        session = archive / f"2026-11-20:22:1{number}"
+        run = plan.runs[0]
+        (session / run.job).mkdir(parents=True)
+        (session / run.job / f"src-cmd:{run.suffix}").write_text("{}")
+        told = {"campaign": plan.campaign, "title": plan.title, "label": run.session}
+        write_json(session / "session.json", told)
+        attempt = Attempt(run.suffix, run.job, 1, "2026-11-20T22:19:30Z", 11.5, "completed", None, run.fingerprint())
+        append_attempt(session, attempt)
+    check_sides(before, archive)
+    expected = "compares net.ipv4.tcp_window_scaling=1 with net.ipv4.tcp_window_scaling=0; name another --archive"
+    with pytest.raises(InputError, match=expected):
+        check_sides(plan_sides(2), archive)
 
 
 def test_the_same_side_twice_is_noted(capsys: pytest.CaptureFixture[str]) -> None:

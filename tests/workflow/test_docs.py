@@ -239,7 +239,7 @@ def test_a_number_below_0_is_refused_by_every_command(number: str, capsys: pytes
                 main([name, *given, f"--{option.name.replace('_', '-')}={number}"])
             assert ended.value.code == 2
             said = capsys.readouterr().err
-            assert "is not a number from 0 on" in said or "invalid int value" in said
+            assert "is not a number from 0 on" in said or "is not a whole number" in said
             refused.append(option.name)
     assert {"rows", "difference_pct", "power", "blocks", "cores", "scale_rates_by"} <= {*refused}
 
@@ -277,7 +277,7 @@ def test_a_misspelt_command_is_answered_with_the_one_meant(capsys: pytest.Captur
         (["collect", "--campaign", "x", "--dryrun"], "collect: no option `--dryrun`; did you mean `--dry-run`?"),
         (["sql", "FROM", "runs"], "sql: one argument too many, `runs`; put what has blanks in quotes, as in `python"),
         (["explain", "table_2", "loss_pct=1"], "explain: one argument too many, `loss_pct=1`; put what has blanks in"),
-        (["sql", "--rows", "x"], "sql: argument --rows: invalid int value: 'x'."),
+        (["sql", "--rows", "x"], "sql: --rows: `x` is not a whole number."),
         (
             ["diff", "1.0"],
             "diff: needs new; for example `python -m ccreport diff results/release/1 results/release/2`.",

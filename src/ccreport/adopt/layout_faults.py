@@ -27,7 +27,6 @@ SHOWN: Final = 10
 # Files on which mended patterns are tried.
 TRIED: Final = 20
 WORD: Final = re.compile("[A-Za-z0-9]+")
-LETTERS: Final = re.compile("[A-Za-z]+")
 # Of an expression: an escape, a class, a count, the beginning of a group, a word of text, any other sign.
 PIECE: Final = re.compile(
     r"\\.|\[(?:\\.|[^\]])*\]|\{[^}]*\}|\(\?P?<\w+>|\(\?[a-zA-Z]*:|(?P<word>[A-Za-z0-9]+)|.", re.DOTALL
@@ -66,9 +65,8 @@ def describe_untaken(layout: Layout, manifests: Iterable[Manifest]) -> Iterator[
 def _mend(layout: Layout, untaken: Sequence[str]) -> list[str] | None:
     """Return which word of a pattern that fits no file to replace, so that it fits most of those without a pattern."""
     tried = untaken[:TRIED]
-    # Patterns count by a group of digits behind a word: run for run1.
     words = sorted(
-        {word for path in tried for found in WORD.findall(path) for word in (found, *LETTERS.findall(found))}
+        {word for path in tried for found in WORD.findall(path) for word in (found, found.rstrip("0123456789"))} - {""}
     )
     mends = []
     for own in (own for own in layout.patterns if own.kind != IGNORED and not any(layout.fit(own, untaken))):

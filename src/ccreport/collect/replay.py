@@ -1,6 +1,5 @@
 """The command `replay_run`: one run in virtual time made again from its archive, and compared byte for byte."""
 
-import shutil
 from pathlib import Path
 from typing import Final
 
@@ -12,6 +11,7 @@ from ccreport.collect.plan import Run, VirtualClock
 from ccreport.collect.sessions import SESSION, read_json
 from ccreport.collect.slots import Slot
 from ccreport.core.errors import InputError
+from ccreport.core.schema_problems import guess, guess_path
 
 MADE: Final = "made"
 
@@ -25,16 +25,18 @@ def replay_run(session: Path, job: str, run: str, into: Path, kernel: str = "") 
     where the run was not made in virtual time, or its declaration or kernel is not the one at hand.
     """
     if not (session / SESSION).is_file():
-        raise InputError(f"{session} has no {SESSION}; name the folder of a session that `collect` made")
+        hint = "" if session.exists() else guess_path(session)
+        raise InputError(f"{session} has no {SESSION}{hint or '; name the folder of a session that `collect` made'}")
+    if into.exists() and (not into.is_dir() or any(into.iterdir())):
+        raise InputError(f"{into} is there and not empty; --into names a new folder")
     told = read_json(session / SESSION)
     given = {"clock": "virtual"} | ({"kernel": kernel} if kernel else {})
     plan = plan_campaign(load_campaign(session / "campaign.yaml", given), told["campaign"])
-    attempt = _find_attempt(session, job, run)
+    attempt = find_attempt(session, job, run)
     planned = _find_run(plan.runs, told["label"], attempt)
     place = choose_place(plan)
     if place.kernel is None or place.kernel.sha256 != told["kernel_sha256"]:
         raise InputError(f"{session.name} was measured with another kernel, of SHA-256 {told['kernel_sha256']}")
-    shutil.rmtree(into / MADE, ignore_errors=True)
     into.mkdir(parents=True, exist_ok=True)
     hostnames = {(job.session, job.name): str(job.metadata.get("hostname", "sender")) for job in plan.jobs}
     slot = Slot(plan, place, 1, into, hostnames)
@@ -55,10 +57,16 @@ def replay_run(session: Path, job: str, run: str, into: Path, kernel: str = "") 
     return min(differing, 1)
 
 
-def _find_attempt(session: Path, job: str, run: str) -> Attempt:
-    kept = [attempt for attempt in read_attempts(session) if attempt.place == (job, run) and attempt.outcome in KEPT]
+def find_attempt(session: Path, job: str, run: str) -> Attempt:
+    """Return the last whole attempt of a run; raise InputError, with what is meant, where there is none."""
+    whole = [attempt for attempt in read_attempts(session) if attempt.outcome in KEPT]
+    jobs = {attempt.job for attempt in whole}
+    if job not in jobs:
+        raise InputError(f"{session.name} has no job `{job}`{guess(job, jobs)}")
+    kept = [attempt for attempt in whole if attempt.place == (job, run)]
     if not kept:
-        raise InputError(f"{session.name} has no whole run {run} of {job}")
+        runs = {attempt.run for attempt in whole if attempt.job == job}
+        raise InputError(f"{session.name} has no whole run `{run}` of {job}{guess(run, runs)}")
     if kept[-1].seed is None:
         raise InputError(f"{job}, {run}: it was measured in real time, which nothing repeats")
     return kept[-1]

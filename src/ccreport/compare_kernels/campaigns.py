@@ -25,6 +25,8 @@ CANDIDATE: Final = "candidate"
 ALGORITHM_KEYS: Final = frozenset({"congestion_control", "default_congestion_control"})
 # block-2-main: the session `main` of the campaign in the second block.
 LABEL: Final = re.compile(r"block-(\d+)-(.+)")
+# The end of a title: (side a: tcp_cubic.hystart=1)
+SIDE: Final = re.compile(r" \(side [ab]: (.*)\)$", re.DOTALL)
 
 
 def write_campaigns(
@@ -49,6 +51,7 @@ def write_campaigns(
     for key, side in (("a", comparison.a), ("b", comparison.b)):
         paths[key] = folder / f"{comparison.name}-{key}.yaml"
         made = _apply(copy.deepcopy(declared), side, comparison.blocks_count, comparison.campaign)
+        made["title"] += f" (side {key}: {side.name})"
         made["testbed"]["seed"] = made["testbed"].get("seed", 1) + (comparison.seed_offset if key == "b" else 0)
         replace_text(paths[key], yaml.safe_dump(made, sort_keys=False, allow_unicode=True))
         load_campaign(paths[key])
@@ -65,6 +68,12 @@ def list_steps(blocks_count: int) -> Iterator[tuple[int, str]]:
 def find_block(label: str) -> int:
     """Return the block of a session's label."""
     return int(LABEL.sub(r"\1", label))
+
+
+def find_side(title: str) -> str | None:
+    """Return the name of the side whose campaign has this title; null for titles of other campaigns."""
+    match = SIDE.search(title)
+    return match[1] if match else None
 
 
 def name_session(label: str) -> str:

@@ -15,13 +15,14 @@ from ccreport.collect.attempts import KEPT, read_attempts
 from ccreport.collect.declare.campaign import load_campaign
 from ccreport.collect.declare.planning import plan_campaign
 from ccreport.collect.engines import Place, choose_place, list_algorithms
+from ccreport.collect.kept_runs import list_changed
 from ccreport.collect.kernel.find_kernel import UserKernel
 from ccreport.collect.kernel.known_settings import name_unknown_settings
 from ccreport.collect.plan import Plan
-from ccreport.collect.sessions import CALIBRATION, find_sessions, lock_archive
+from ccreport.collect.sessions import CALIBRATION, SESSION, find_sessions, lock_archive, read_json
 from ccreport.collect.sweep import Collection
 from ccreport.collect.testbed.guest import name_missing_algorithms
-from ccreport.compare_kernels.campaigns import find_block, list_steps, name_session
+from ccreport.compare_kernels.campaigns import find_block, find_side, list_steps, name_session
 from ccreport.core.declarations import SCHEMAS
 from ccreport.core.errors import InputError
 
@@ -43,6 +44,7 @@ def measure_sides(campaigns: dict[str, Path], blocks_count: int, archive: Path) 
     """Make the missing runs of both sides in blocks a b b a; raise InputError where the machine does not allow it."""
     plans = {key: plan_campaign(load_campaign(path), path.stem) for key, path in campaigns.items()}
     places = {key: _find_place(plan, key) for key, plan in plans.items()}
+    check_sides(plans, archive)
     failures: dict[str, str] = {}
     with lock_archive(archive) as partial:
         for block, key in list_steps(blocks_count):
@@ -59,6 +61,22 @@ def measure_sides(campaigns: dict[str, Path], blocks_count: int, archive: Path) 
     return Measured(
         clocks.pop(), {key: place.kernel for key, place in places.items()}, _find_pair_s(plans, archive), failures
     )
+
+
+def check_sides(plans: dict[str, Plan], archive: Path) -> None:
+    """Raise InputError where an archive has complete runs of these campaigns that are of other sides."""
+    sides, others, has_changed = [], [], False
+    for plan in plans.values():
+        sessions = find_sessions(archive, plan.campaign)
+        told = [find_side(read_json(session / SESSION).get("title", "")) for session in sessions.values()]
+        others.append(next(filter(None, told), None))
+        sides.append(find_side(plan.title))
+        has_changed |= any(
+            list_changed(session, [run for run in plan.runs if run.session == label])
+            for label, session in sessions.items()
+        )
+    if has_changed and None not in others and others != sides:
+        raise InputError(f"{archive} compares {others[0]} with {others[1]}; name another --archive")
 
 
 def _find_place(plan: Plan, side: str) -> Place:

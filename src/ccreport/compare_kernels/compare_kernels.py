@@ -53,6 +53,8 @@ def compare_kernels(
     folder, which gets comparison.json, junit.xml, summary.md and index.html. `cores` are those of the build.
     """
     try:
+        if cores < 1:
+            raise InputError("cores: a build takes at least 1")
         comparison = _declare(a, b, campaign, blocks, equal_within, algorithm)
         into, made = (Path(str(path).replace(NAME, comparison.name)) for path in (archive, output))
         for path, option in ((into, "--archive"), (made, "--output")):

@@ -49,7 +49,9 @@ def plan_more(findings: list[Finding], pair_s: float | None) -> str:
     """Return how many more pairs open verdicts are likely to take, and how long; `pair_s` is the time of one block."""
     count, half = (count_more_pairs(findings, share) for share in (1, 0.5))
     if half is None:
-        return "how many more runs would tell is not known; measure at least two blocks"
+        pairs_count = max((finding.effect.pairs_count for finding in findings), default=0)
+        advice = f"more blocks, {max(4, 2 * pairs_count)} or more" if pairs_count > 1 else "at least two blocks"
+        return f"how many more runs would tell is not known; measure {advice}"
 
     def name(number: int) -> str:
         time = "" if pair_s is None else f", {format_time(number * pair_s)} on this machine,"
