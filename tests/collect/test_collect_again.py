@@ -215,10 +215,33 @@ def test_a_dry_run_ends_with_1_where_the_kernel_lacks_an_algorithm(
     printed = capsys.readouterr()
     assert printed.out.splitlines()[-1] == "engine: user-mode kernel uml/linux, in virtual time"
     assert printed.err == (
-        "ccreport: the user-mode kernel has no congestion control mine; it has cubic; "
-        "choose one of these, or another kernel by --kernel\n"
+        f"ccreport: {campaign}:2: session one, job a, congestion_control: the user-mode kernel has no congestion "
+        "control mine; it has cubic; choose one of these, or another kernel by --kernel\n"
     )
     assert not (tmp_path / "archive").exists()
+
+
+@pytest.mark.parametrize(
+    ("key", "name", "meant"),
+    [
+        ("sysctls", "net.ipv4.tcp_sac", "did you mean `net.ipv4.tcp_sack`?"),
+        ("module_parameters", "tcp_cubic.betta", "did you mean `tcp_cubic.beta`?"),
+    ],
+)
+def test_a_dry_run_tells_job_and_line_of_a_setting_that_the_kernel_lacks(
+    key: str, name: str, meant: str, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "linux").write_bytes(b"\x7fELF\0tcp_sack\0tcp_cubic.beta\0")
+    kernel = replace(KERNEL, path=tmp_path / "linux", has_modules=False)
+    monkeypatch.setattr("ccreport.collect.collect.choose_place", lambda _: Place("user-mode-kernel", "virtual", kernel))
+    campaign = tmp_path / "mine.yaml"
+    jobs = f"      - {{name: a}}\n      - name: b\n        {key}:\n          {name}: 1\n"
+    common = "{congestion_control: cubic, duration_s: 5, sender_mbps: 20}"
+    campaign.write_text(f"title: Mine\ndefaults: {common}\nsessions:\n  - label: one\n    jobs:\n{jobs}")
+    given = ["--campaign", str(campaign), "--archive", str(tmp_path / "archive")]
+    assert main(["collect", *given, "--dry-run"]) == 1
+    told = f"{campaign}:8: session one, job b, {key}: the user-mode kernel has no setting {name}; {meant}\n"
+    assert capsys.readouterr().err == f"ccreport: {told}"
 
 
 def test_a_file_is_not_an_archive(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

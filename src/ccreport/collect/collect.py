@@ -3,17 +3,18 @@
 import signal
 import sys
 import time
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final, Literal, NoReturn
 
 from ccreport.collect.attempts import read_attempts
-from ccreport.collect.declare.campaign import load_campaign
+from ccreport.collect.declare.campaign import Campaign, CampaignError, load_campaign
 from ccreport.collect.declare.checks import check_algorithms, check_engine
 from ccreport.collect.declare.describe import describe_plan, find_rate_bps
 from ccreport.collect.declare.planning import plan_campaign
 from ccreport.collect.declare.sysctls import check_sysctls, doubt_sysctls, list_unchecked
-from ccreport.collect.engines import Engine, Place, choose_place, list_algorithms
-from ccreport.collect.kernel.find_kernel import find_user_kernel
+from ccreport.collect.engines import Engine, Place, choose_place, list_algorithms, list_used
+from ccreport.collect.kernel.find_kernel import UserKernel, find_user_kernel
 from ccreport.collect.kernel.known_settings import name_unknown_settings
 from ccreport.collect.plan import Plan
 from ccreport.collect.sessions import (
@@ -84,7 +85,7 @@ def collect(
     if collection.list_missing():
         check_engine(declared)
     if dry_run:
-        show_plan(collection)
+        show_plan(collection, declared)
         return
     # A kill that can be caught ends a sweep as Ctrl-C does.
     signal.signal(signal.SIGTERM, _interrupt)
@@ -138,29 +139,49 @@ def _carry_out(collection: Collection) -> Engine | None:
     return place.engine
 
 
-def show_plan(collection: Collection) -> None:
-    """Print what a collection would do; raise the InputError with which it would end before its first run."""
+def show_plan(collection: Collection, declared: Campaign | None = None) -> None:
+    """Print what a collection would do; raise the InputError with which it would end before its first run.
+
+    What the kernel lacks is told with its job and line, where the campaign's declaration is given.
+    """
     collection.check_fingerprints()
     plan, missing = collection.plan, {run.key for run in collection.list_missing()}
     capacity_bps = find_capacity_bps(collection)
     described = describe_plan(plan, {run.key for run in plan.runs} - missing, capacity_bps)
     print("\n".join([described, *collection.list_other_testbeds()]), flush=True)
-    place = find_place(collection)
+    place = find_place(collection, declared)
     if place is not None:
         print(describe_engine(plan, place, capacity_bps))
         if unchecked := list_unchecked(collection.list_missing()):
             print(f"note: only that kernel can check the value of {', '.join(unchecked)}")
         if place.kernel and (problem := name_missing_algorithms(list_algorithms(plan), place.kernel.algorithms)):
-            raise InputError(problem)
+            raise blame_job(declared, plan, place.kernel) or InputError(problem)
 
 
-def find_place(collection: Collection) -> Place | None:
+def find_place(collection: Collection, declared: Campaign | None = None) -> Place | None:
     """Return where the missing runs are made, null where nothing is missing; raise InputError where they cannot be."""
     collection.check_fingerprints()
     place = choose_place(collection.plan) if collection.list_missing() else None
     if place and place.kernel and (problem := name_unknown_settings(place.kernel, collection.plan.runs)):
-        raise InputError(problem)
+        raise blame_job(declared, collection.plan, place.kernel) or InputError(problem)
     return place
+
+
+def blame_job(declared: Campaign | None, plan: Plan, kernel: UserKernel) -> InputError | None:
+    """Return what the first job with an algorithm or a setting that a kernel lacks is told, with its line."""
+    for session in declared.sessions if declared else ():
+        for job, place in zip(session.jobs, session.places, strict=True):
+            for run in (run for run in plan.runs if (run.session, run.job) == (session.label, job["name"])):
+                tried = [
+                    ("sysctls", name_unknown_settings(kernel, [replace(run, module_parameters={})])),
+                    ("module_parameters", name_unknown_settings(kernel, [replace(run, sysctls={})])),
+                    ("congestion_control", name_missing_algorithms(list_used(run), kernel.algorithms)),
+                ]
+                for key, problem in tried:
+                    if problem:
+                        what = f"session {session.label}, job {job['name']}, {key}: {problem}"
+                        return declared.blame(CampaignError(what, (*place, key))) if declared else None
+    return None
 
 
 def describe_engine(plan: Plan, place: Place, capacity_bps: int | None) -> str:

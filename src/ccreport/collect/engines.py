@@ -22,7 +22,7 @@ from typing import Any, Final, Literal
 from ccreport.collect.declare.describe import find_rate_bps
 from ccreport.collect.kernel.find_kernel import SEARCH_PATH, UserKernel, find_user_kernel
 from ccreport.collect.kernel.processor import hint_at_processor
-from ccreport.collect.plan import Plan
+from ccreport.collect.plan import Plan, Run
 from ccreport.collect.testbed.guest import MARK
 from ccreport.core.algorithms import list_available
 from ccreport.core.errors import InputError
@@ -96,8 +96,13 @@ def explain_missing_namespaces(plan: Plan) -> str | None:
 
 def list_algorithms(plan: Plan) -> set[str]:
     """Return every congestion control algorithm that a campaign uses."""
-    named = {client.congestion_control for run in plan.runs for client in run.clients}
-    return {name for name in named | {run.default_congestion_control for run in plan.runs} if name}
+    return {name for run in plan.runs for name in list_used(run)}
+
+
+def list_used(run: Run) -> set[str]:
+    """Return every congestion control algorithm that a run uses."""
+    named = {client.congestion_control for client in run.clients} | {run.default_congestion_control}
+    return {name for name in named if name}
 
 
 @dataclass(frozen=True)
