@@ -259,3 +259,17 @@ def test_a_figure_goes_by_its_number_in_the_report(tmp_path: Path) -> None:
     (tmp_path / "topology").mkdir()
     (tmp_path / "topology/missing.txt").touch()
     assert find_number(list_exhibits(declared, tmp_path), "Figure S1") == "one_flow_whole_test"
+
+
+@pytest.mark.parametrize(("nic_bps", "is_drawn"), [(None, False), (60e6, True), (100e9, False)])
+def test_the_caption_explains_a_dotted_line_only_where_there_is_one(
+    nic_bps: float | None, is_drawn: bool, tmp_path: Path
+) -> None:
+    tables = make_tables("10.201.1.2", "nersc-tbn-1")
+    line_rates = {"nic_bps": pl.lit(nic_bps, pl.Float64), "bottleneck_bps": pl.lit(None, pl.Float64)}
+    tables["runs"] = tables["runs"].with_columns(**line_rates)
+    output = plot(tmp_path, make_database(tmp_path, tables), where="mode <> 'both'", overlapped=False)
+    caption = (output / "caption.txt").read_text(encoding="utf-8")
+    assert ("Dotted: rate of the bottleneck" in caption) is is_drawn
+    # Each line is of a run of its own.
+    assert caption.count("BBR run shown: experiment-bbr/") == caption.count("CUBIC run shown: experiment-cubic/") == 1

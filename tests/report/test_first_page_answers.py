@@ -253,6 +253,11 @@ def test_fairness_is_said_of_several_flows():
     assert describe_means(make_means(rows), make_comparisons()) == [
         "**BBR** (3 runs): goodput of 90.0 Mbit/s, a fairness among flows (Jain’s index) of 0.600."
     ]
+    # Of a run that it shares the index is of all flows.
+    rows += [rows[0] | {"beside": "CUBIC", "jain_mean_ratio": 0.2}]
+    (said,) = describe_means(make_means(rows), make_comparisons())
+    assert said.endswith("(Jain’s index) of 0.600.")
+    assert "Jain" not in describe_means(make_means(rows[1:]), make_comparisons())[0]
 
 
 def test_where_each_algorithm_is_faster_is_said_in_plain_words_before_the_counts():
@@ -438,6 +443,12 @@ def test_nothing_is_faster_where_no_comparison_says_so():
     *_, last = map(html.unescape, describe_means(make_means(rows), open_one))
     assert "within" not in last
     assert "(95 % interval 1.20 to 9.00; 3 runs of each; Holm’s correction for the number of comparisons leave" in last
+    uneven = open_one.with_columns(second_runs_count=8)
+    *_, last = map(html.unescape, describe_means(make_means(rows), uneven))
+    assert "; 3 and 8 runs; " in last
+    several = pl.concat([uneven, uneven.with_columns(condition=pl.lit("1 % loss"), first_runs_count=5)], how="diagonal")
+    *_, last = map(html.unescape, describe_means(make_means(rows), several))
+    assert "; 3 to 8 runs of each; " in last
     settled = open_one.with_columns(verdict=pl.lit("equal within ±5 %"), effect_mean_ratio=1.01, effect_low_ratio=1.001)
     *_, last = map(html.unescape, describe_means(make_means(rows), settled))
     assert "3 runs of each)" in last

@@ -14,7 +14,7 @@ from ccreport.figures.run.panel import PanelRuns
 from ccreport.figures.select.declaration import FigureDeclaration, choose_rate, summarise_algorithms
 from ccreport.figures.select.series import measure_duration_s
 from ccreport.figures.select.throughput_series import Series, bin_rows, choose_bins, find_top, place_rows
-from ccreport.figures.throughput.draw import Panel, Texts, draw_panels, draw_throughput_over_time
+from ccreport.figures.throughput.draw import Panel, Texts, choose_scales, draw_panels, draw_throughput_over_time
 from ccreport.figures.wording.captions import (
     RATE_NAMES,
     FigureFacts,
@@ -69,6 +69,12 @@ def assemble_throughput_over_time(
         for letter, binned in series.items()
     ]
     ends_s = [binned.time_end_s for binned in series.values()]
+    # A line rate far above all that was measured is not drawn.
+    top_bps = choose_scales(drawn, RATE_UNITS[unit], max(ends_s)).rate_ticks[-1] * RATE_UNITS[unit]
+    facts = {
+        letter: replace(own, has_line_rate=any(rate_bps <= top_bps for rate_bps in panel.line_rates_bps))
+        for (letter, own), panel in zip(facts.items(), drawn, strict=True)
+    }
     if "" in panels:
         chart = draw_throughput_over_time(drawn[0], RATE_UNITS[unit], ends_s[0])
         return Figure(chart, _collect_data(series[""]), write_caption(facts[""]), write_alternative(facts[""]))

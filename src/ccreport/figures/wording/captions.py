@@ -6,6 +6,7 @@ from itertools import chain
 from typing import Final
 
 from ccreport.core.text import display_name
+from ccreport.figures.kit import theme
 from ccreport.figures.select.declaration import FigureDeclaration, Rate
 from ccreport.figures.select.sampled_rates import Source
 from ccreport.figures.wording.conditions import NEARLY_EQUAL, fold_sentences, write_sentences
@@ -30,6 +31,7 @@ RATE_ORIGINS: Final[dict[Source, str]] = {
     "ss": "bytes that ss saw acknowledged",
     "interval": "bytes that the tool handed to its socket, including what is still buffered there",
 }
+LINE_RATE: Final = "Dotted: rate of the bottleneck, or line rate of the sender where the bottleneck is not known"
 # Where the time axis ends before the test.
 CUT: Final = " over the whole test; only the first"
 
@@ -53,6 +55,7 @@ class FigureFacts:
     notes: Sequence[str]
     rate_source: Source = "interval"
     late_count: int = 0
+    has_line_rate: bool = False
 
     @property
     def conditions(self) -> str:
@@ -84,7 +87,7 @@ def _list_sentences(facts: FigureFacts) -> list[str]:
     kept = "the one" if facts.declaration.overlapped else "for each algorithm the most similar one"
     return [
         f"Lines: {RATE_ORIGINS[facts.rate_source]}, summed over each algorithm's flows, per {facts.rate_bin_s:g} s",
-        "Dotted: rate of the bottleneck, or line rate of the sender where the bottleneck is not known",
+        *([LINE_RATE] if facts.has_line_rate else []),
         _describe_points(facts),
         *([f"{facts.late_count:,} retransmits that ss saw after the test are not drawn"] if facts.late_count else []),
         *name_runs(facts.drawn),
@@ -176,14 +179,16 @@ def name_runs(drawn: Sequence[DrawnRun]) -> list[str]:
     """Return the sentences that say which runs are drawn, and by which rule."""
     sentences = []
     for drawn_run in drawn:
+        mode = drawn_run.run["mode"]
+        shown = "Run shown" if len(drawn) == 1 or mode == "both" else f"{theme.style_of(mode).name} run shown"
         run = display_name(drawn_run.run["run_id"])
         iteration = "" if drawn_run.run["iteration"] is None else f" (iteration {drawn_run.run['iteration']})"
         if drawn_run.is_declared:
-            sentences.append(f"Run shown: {run}{iteration}, chosen by name from {drawn_run.runs_count}")
+            sentences.append(f"{shown}: {run}{iteration}, chosen by name from {drawn_run.runs_count}")
         elif drawn_run.runs_count == 1:
-            sentences.append(f"Run shown: {run}{iteration}, the only one of its condition with these data")
+            sentences.append(f"{shown}: {run}{iteration}, the only one of its condition with these data")
         else:
-            sentences.append(f"Run shown: {run}{iteration}, representative of {drawn_run.runs_count} iterations")
+            sentences.append(f"{shown}: {run}{iteration}, representative of {drawn_run.runs_count} iterations")
     if any(drawn_run.runs_count > 1 and not drawn_run.is_declared for drawn_run in drawn):
         sentences.append(f"The representative run of a condition is {RULE}")
     return sentences

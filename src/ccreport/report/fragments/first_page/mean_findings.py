@@ -50,12 +50,13 @@ def describe_means(means: pl.DataFrame, comparisons: pl.DataFrame, rtts: pl.Data
 
 def _describe_algorithm(own: pl.DataFrame, divisor: float, unit: str) -> str:
     numbers = [f"{own['rate_basis'][0]} of {_show_range(own['rate_mean_bps'] / divisor)} {unit}{_count_flows(own)}"]
-    # The fairness between one flow and those of another algorithm is not that of this one.
-    is_one = (own["algorithm_flows_count"].fill_null(own["flows_count"]) == 1).all()
+    # The fairness of runs that algorithms share is that of all their flows, not of either.
+    is_own = pl.col("beside").is_null() & (pl.coalesce("algorithm_flows_count", "flows_count") != 1)
+    known = own.with_columns(pl.when(is_own).then(FAIRNESS).alias(FAIRNESS))
     numbers += [
-        words.format(_show_range(own[column] * factor))
+        words.format(_show_range(known[column] * factor))
         for column, (factor, words) in MEASURES.items()
-        if own[column].count() and not (is_one and column == FAIRNESS)
+        if known[column].count()
     ]
     conditions = f"{count_things(own.height, 'condition')}, " if own.height > 1 else ""
     name = escape_text(own["algorithm"][0])
@@ -159,13 +160,14 @@ def _say_ratios(own: pl.DataFrame) -> Iterator[str]:
         between = show_ends(ends)
         notes.append(f"95 % interval{'' if own.height == 1 else 's within'} {between}")
     if subject:
-        counts = own.select(pl.min_horizontal("first_runs_count", "second_runs_count")).to_series()
-        fewest, most = (int(end) for end in (counts.min(), counts.max()))  # type: ignore[arg-type]
-        counted = f"{'' if fewest == most else f'{fewest} to '}{most}"
+        counts = sorted({*own["first_runs_count"], *own["second_runs_count"]})
+        # Of one comparison the two algorithms have these.
+        counted = (" to " if own.height > 1 else " and ").join(map(str, dict.fromkeys((counts[0], counts[-1]))))
+        of_each = " of each" if len(counts) == 1 or own.height > 1 else ""
         notes.append(
-            f"a verdict needs {RUNS_AT_LEAST} runs of each, there {'is' if most == 1 else 'are'} {counted}"
+            f"a verdict needs {RUNS_AT_LEAST} runs of each, there {'is' if counts == [1] else 'are'} {counted}"
             if all(map(has_too_few, own.iter_rows(named=True)))
-            else f"{counted} run{'' if most == 1 else 's'} of each"
+            else f"{counted} run{'' if counts == [1] else 's'}{of_each}"
         )
         # By itself each such interval would show a difference.
         is_apart = ((own["effect_low_ratio"] > 1) | (own["effect_high_ratio"] < 1)).any()
