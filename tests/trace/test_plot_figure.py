@@ -8,6 +8,7 @@ from typing import Any
 import duckdb
 import pytest
 import yaml
+from archives import ROOT
 from figure_inputs import declare, make_database, make_tables
 
 from ccreport.__main__ import EXAMPLES, main
@@ -328,3 +329,13 @@ def test_a_label_of_another_evaluation_is_named_with_the_command_that_builds_it(
     with pytest.raises(FigureError) as e:
         plot_figure("f", Path("../else", evaluation.name), tmp_path / "drawn", database)
     assert f"`{build.replace(str(elsewhere), '../else')} makes them by this one" in str(e.value)
+
+
+def test_cells_of_a_table_have_a_label_of_another_evaluation_named_too(database: Path, tmp_path: Path) -> None:
+    declared = yaml.safe_load((ROOT / "evaluations/generic.yaml").read_text(encoding="utf-8"))
+    declared["labels"] = {"distance": {"cases": [], "otherwise": "'far'"}}
+    declared["figures"]["dots"] = {"kind": "table_dots", "title": "Dots", "table": "means", "where": "distance = 'far'"}
+    evaluation = tmp_path / "mine.yaml"
+    evaluation.write_text(yaml.safe_dump(declared), encoding="utf-8")
+    with pytest.raises(FigureError, match="another evaluation made these results, which have no label `distance`;"):
+        plot_figure("dots", evaluation, tmp_path / "drawn", database)

@@ -164,7 +164,10 @@ def _check_labels(
     `command` builds the evaluation.
     """
     view = choose_view(declaration.kind, declaration.table)
-    held = {column for column, *_ in connection.execute(f"DESCRIBE {view}").fetchall()} if view == RUNS else {*labels}
+    # Cells of a table have its columns and, of some tables, labels of the runs that they are of.
+    columns = "SELECT column_name FROM duckdb_columns() WHERE table_name IN (?, ?)"
+    is_known = view == RUNS or declaration.table
+    held = {name for (name,) in connection.execute(columns, [RUNS, view]).fetchall()} if is_known else {*labels}
     conditions = " ".join([declaration.where, *(str(panel["where"]) for panel in declaration.panels)])
     lacking = next((name for name in labels if name not in held and re.search(rf"\b{name}\b", conditions)), None)
     if lacking is not None:
