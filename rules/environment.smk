@@ -20,9 +20,15 @@ os.environ.update(POLARS_MAX_THREADS="1")
 from ccreport.core.configuration import Sources, check_file, check_pathvars
 from ccreport.core.errors import InputError
 
+# Not empty once the first job may start.
+BUILDS_BEGUN = []
+
 
 def stop(error):
     """End here with one line on stderr; an exception would be shown with a trace of the rules."""
+    if BUILDS_BEGUN:
+        # An input function that waited for a checkpoint: to the scheduler its end is one by the user, without words.
+        say_last(f"ccreport: {error}")
     sys.exit(f"ccreport: {error}")
 
 

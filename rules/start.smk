@@ -91,6 +91,7 @@ onstart:
     except InputError as error:
         say_last(f"ccreport: {error}")
         raise WorkflowError(str(error))
+    BUILDS_BEGUN.append(RESULTS)
     set_back_times()
     if IS_CHOSEN and concerns_archive():
         logger.info(

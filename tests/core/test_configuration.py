@@ -181,9 +181,11 @@ def test_a_value_says_what_to_type(key: str, value: object, message: str) -> Non
 def test_releases_that_there_are_are_named(tmp_path: Path) -> None:
     given = str(tmp_path / "9")
     for key, value in (("verify", given), ("release", {"former": given})):
-        (tmp_path / "2.0").mkdir(exist_ok=True)
-        (tmp_path / "2.0/SHA256SUMS").touch()
-        assert f"9 does not exist; {tmp_path} has 2.0" in refuse({key: value}, Sources({key: value}, []))
+        (tmp_path / "2.0/tables").mkdir(parents=True, exist_ok=True)
+        (tmp_path / "raw").mkdir(exist_ok=True)
+        for folder in ("2.0", "raw"):
+            (tmp_path / folder / "SHA256SUMS").touch()
+        assert refuse({key: value}, Sources({key: value}, [])).endswith(f"9 does not exist; {tmp_path} has 2.0")
         (tmp_path / "2.0/SHA256SUMS").unlink()
         said = refuse({key: value}, Sources({key: value}, []))
         assert said.endswith(" of a release; `snakemake --cores 8 publish` makes one")

@@ -84,7 +84,10 @@ def test_a_release_is_replaced_by_another_only_if_that_is_declared(
         release_of(tmp_path, results)
     assert (release / "site/index.html").read_text() == before
     assert [path.name for path in release.parent.iterdir() if path.is_dir()] == ["2.1"]
+    packed = release.with_name("2.1.tar.zst")
+    packed.write_text("of the version that is replaced")
     release_of(tmp_path, results, replace=True)
+    assert not packed.exists()
     printed = capsys.readouterr().out
     assert printed.startswith(f"{told}release 2.1: {release}, sha256 of its SHA256SUMS ")
     assert "Another" in (release / "site/index.html").read_text()
@@ -397,6 +400,56 @@ def test_a_published_version_is_not_replaced(release: Path, tmp_path: Path, caps
     assert main([*given, "--replace"]) == 0
     assert (target / "2.1/README.md").read_text() == "Corrected.\n"
     assert read_sums(target / "2.1") == read_sums(mended)
+
+
+def test_what_only_the_replaced_version_had_is_deleted(
+    release: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    target, smaller = tmp_path / "public", tmp_path / "smaller" / release.name
+    shutil.copytree(release, smaller)
+    (smaller / "CHANGES.md").unlink()
+    write_sums(smaller)
+    upload(release, str(target))
+    (target / "2.1/kept").write_text("mine")
+    # Neither file is below the target, whatever a list there says.
+    outside = tmp_path / "public/outside"
+    outside.write_text("mine")
+    with (target / "2.1" / SUMS).open("a") as sums:
+        sums.write(f"{HELLO}  ../outside\n{HELLO}  {outside}\n")
+    capsys.readouterr()
+    for is_dry, verb in ((True, "would delete"), (False, "deleted")):
+        upload(smaller, str(target), replace=True, dry_run=is_dry)
+        said = capsys.readouterr().out
+        assert f"{verb} {target}/2.1/CHANGES.md\nonly there, left as it is: {target}/2.1/kept\n" in said
+        assert f"{target}/2.1 will not verify until what is only there is removed: --prune\n" in said
+        assert (target / "2.1/CHANGES.md").exists() == is_dry
+    assert (outside.exists(), (target / "2.1/kept").exists()) == (True, True)
+    upload(smaller, str(target), prune=True)
+    files = len(read_sums(smaller)) + 1
+    assert capsys.readouterr().out.endswith(
+        f"deleted {target}/2.1/kept\n{target}/2.1: 0 files copied, {files} already there\n"
+    )
+
+
+def test_a_release_is_not_uploaded_into_itself(release: Path, tmp_path: Path) -> None:
+    own = Path(shutil.copytree(release, tmp_path / "out/2.1"))
+    inner = Path(shutil.copytree(release, tmp_path / "out/3/inner/3"))
+    (tmp_path / "link").symlink_to(own)
+    given = [(own, own), (own, own / "deeper"), (own, own.parent), (own, tmp_path / "link"), (inner, tmp_path / "out")]
+    for folder, target in given:
+        with pytest.raises(InputError, match=rf"^--target {target}: .* itself, in it or around it; name a folder else"):
+            upload(folder, str(target), replace=True)
+    assert {path.name for path in own.iterdir()} == {path.name for path in release.iterdir()}
+
+
+def test_other_folders_with_sums_are_not_uploaded(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "raw").mkdir()
+    (tmp_path / "raw/a").write_text("a")
+    write_sums(tmp_path / "raw")
+    assert main(["upload", "--release", str(tmp_path / "raw"), "--target", str(tmp_path / "public")]) == 1
+    said = f"ccreport: {tmp_path}/raw is not a release: it has SHA256SUMS and none of datapackage.json, "
+    assert capsys.readouterr().err.startswith(said)
+    assert not (tmp_path / "public").exists()
 
 
 def test_a_damaged_release_is_not_uploaded(release: Path, tmp_path: Path) -> None:

@@ -14,6 +14,7 @@ from archives import ROOT
 from builds import SWEEP_JOB, Build, add_run, build
 
 from ccreport.archive.pack import pack_folder
+from ccreport.core.declarations import load_yaml
 from ccreport.measure import ARCHIVE_TABLES, EXPERIMENT_TABLES
 
 pytestmark = pytest.mark.slow
@@ -158,6 +159,18 @@ def test_a_published_version_stays_as_it_is(archive: Path, published: Build) -> 
     done = build("publish", list_places(archive), published.results.parent, release=declared | {"replace": True})
     assert done.returncode == 0, done.output
     assert sums.read_bytes() != before
+
+
+def test_an_archive_that_is_no_longer_the_sample_is_told_in_the_last_line(archive: Path, tmp_path: Path) -> None:
+    """Only when its files are listed, by a job, it is known to be another: the results before were of the sample."""
+    (tmp_path / "results").mkdir()
+    sample = load_yaml(ROOT / "archive/explanations.yaml")["archive_sha256"]
+    (tmp_path / "results/archive.json").write_text(json.dumps({"name": archive.name, "sha256": sample}))
+    done = build("publish", archive, tmp_path)
+    assert done.returncode == 1
+    assert "list_raw_files" in done.jobs
+    assert done.output.splitlines()[-1].startswith("ccreport: release.creators names nobody; ")
+    assert done.output.count("names nobody") == 1
 
 
 def test_a_refreshed_report_says_what_changed_since_the_release(archive: Path, published: Build, release: Path) -> None:

@@ -531,10 +531,18 @@ def test_what_is_no_release_cannot_be_checked(tmp_path: Path, capsys: pytest.Cap
     (tmp_path / "README.md").write_text("# Release")
     assert main(["verify", str(tmp_path / "README.md")]) == 2
     assert "README.md is not a packed release; name the folder, the .tar.zst or" in capsys.readouterr().err
-    (tmp_path / "2.0").mkdir()
+    (tmp_path / "2.0/tables").mkdir(parents=True)
     (tmp_path / "2.0/SHA256SUMS").touch()
-    assert main(["verify", str(tmp_path), "--quick"]) == 2
-    assert f"has no SHA256SUMS; did you mean `{tmp_path}/2.0`?\n" in capsys.readouterr().err
+    for place, lacks in ((tmp_path, "has no SHA256SUMS"), (tmp_path / "2.00", "does not exist")):
+        assert main(["verify", str(place), "--quick"]) == 2
+        assert f"{place} {lacks}; did you mean `{tmp_path}/2.0`?\n" in capsys.readouterr().err
+    (tmp_path / "2.0/tables").rmdir()
+    # What is not a release is not meant either.
+    for place, lacks in ((tmp_path, "has no SHA256SUMS"), (tmp_path / "2.00", "does not exist")):
+        assert main(["verify", str(place), "--quick"]) == 2
+        assert f"{place} {lacks}; name the folder, the .tar.zst or" in capsys.readouterr().err
+    assert main(["verify", "", "--quick"]) == 2
+    assert capsys.readouterr().err.startswith("ccreport: no release is named; name the folder, the .tar.zst or the")
     assert main(["verify", str(tmp_path / "2.0"), "--quick"]) == 2
     assert "is not a release: it has SHA256SUMS and none of datapackage.json, " in capsys.readouterr().err
     assert main(["verify", str(tmp_path / "none")]) == 2

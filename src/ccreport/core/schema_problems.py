@@ -21,6 +21,8 @@ SUMS: Final = "SHA256SUMS"
 FOLDER_OF_RELEASE: Final = "name the folder of a release"
 PLACES_OF_RELEASE: Final = "name the folder, the .tar.zst or the address of a release"
 MAKES_RELEASE: Final = "`snakemake --cores 8 publish` makes one"
+# What a release has beside its SHA256SUMS, as a damaged one has still in part.
+KNOWN_BY: Final = ("datapackage.json", "ro-crate-metadata.json", "CITATION.cff", "tables", "evaluations")
 # Names of files are short and many: those of another folder are not meant.
 CLOSE_BEGINNING: Final = 0.8
 # What YAML takes for true or false.
@@ -129,10 +131,23 @@ def _begins_like(name: str, word: str) -> bool:
     return bool(difflib.get_close_matches(word, [name[: len(word)]], n=1, cutoff=CLOSE_BEGINNING))
 
 
-def guess_path(path: Path) -> str:
-    """Return what to put behind a path that is not there: the one that is meant, by what its folder has, or nothing."""
+def find_release_problem(folder: Path) -> str | None:
+    """Return why a folder is not that of a release; None where it is."""
+    if not (folder / SUMS).is_file():
+        return f"it has no {SUMS}"
+    is_known = any((folder / name).exists() for name in KNOWN_BY)
+    return None if is_known else f"it has {SUMS} and none of {', '.join(KNOWN_BY)}"
+
+
+def guess_path(path: Path, *, is_release: bool = False) -> str:
+    """Return what to put behind a path that is not there: the one that is meant, by what its folder has, or nothing.
+
+    Where a release is meant no other folder is.
+    """
     missing = next((one for one in (path, *path.parents) if one.parent.is_dir() and not one.exists()), None)
-    names = sorted(path.name for path in missing.parent.iterdir()) if missing else []
+    beside = sorted(missing.parent.iterdir()) if missing else []
+    is_named = is_release and missing == path
+    names = [one.name for one in beside if not (is_named and one.is_dir() and find_release_problem(one))]
     near = difflib.get_close_matches(missing.name, names, n=1, cutoff=CLOSE_PATH) if missing else []
     return f"; did you mean `{missing.with_name(near[0])}`?" if missing and near else ""
 
@@ -144,10 +159,11 @@ def guess_place(path: Path, setting: str | int) -> str:
     """
     if setting not in ("former", "verify"):
         return guess_path(path)
-    beside = sorted(sums.parent.name for sums in path.expanduser().parent.glob(f"*/{SUMS}"))
+    folders = (sums.parent for sums in path.expanduser().parent.glob(f"*/{SUMS}"))
+    beside = sorted(folder.name for folder in folders if not find_release_problem(folder))
     listed = f"; {path.parent} has {', '.join(beside)}" if beside else ""
     kinds = FOLDER_OF_RELEASE if setting == "former" else PLACES_OF_RELEASE
-    return guess_path(path) or listed or f"; {kinds}; {MAKES_RELEASE}"
+    return guess_path(path, is_release=True) or listed or f"; {kinds}; {MAKES_RELEASE}"
 
 
 def _describe(error: "ValidationError") -> str:

@@ -68,12 +68,15 @@ def publish(
         is_other = bool(published) and published != _list_hashes(stage)
         if is_other and not replace:
             raise InputError(PUBLISHED.format(version=declared.version, release=release))
+        packed = release.with_name(release.name + ".tar.zst")
+        if is_other:
+            # Of the release that is replaced; beside another folder it would be another release of the same version.
+            packed.unlink(missing_ok=True)
     if is_other:
         print(f"{declared.version} was there with other contents and is replaced")
     release.with_name(f"{release.name}.sha256").write_text(f"{sha256}  {release.name}/{SUMS}\n", encoding="utf-8")
     print(f"release {declared.version}: {release}, sha256 of its SHA256SUMS {sha256}")
     if settings["release"]["pack"]:
-        packed = release.with_name(release.name + ".tar.zst")
         pack_folder(release, packed, moment_s, root=f"{shown[0].stem}-{declared.version}")
         print(f"packed: {packed}")
 

@@ -46,7 +46,7 @@ def read_sums(folder: Path) -> dict[str, str]:
     """Return what the `SHA256SUMS` of a folder says; raise InputError where it has none."""
     path = folder / SUMS
     if not path.is_file():
-        problem = f"has no {SUMS}" if folder.exists() else f"does not exist{guess_path(folder)}"
+        problem = f"has no {SUMS}" if folder.exists() else f"does not exist{guess_path(folder, is_release=True)}"
         raise InputError(f"{folder} {problem}; {FOLDER_OF_RELEASE}; {MAKES_RELEASE}")
     return parse_sums(path.read_bytes(), str(path))
 

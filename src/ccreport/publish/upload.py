@@ -4,14 +4,15 @@ It goes below the target by its version. `SHA256SUMS` is written last: where it 
 version is published. It does not change then: an upload goes on where one was interrupted, and mends what was damaged.
 """
 
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from typing import Final
 
 from ccreport.archive.pack import list_files
 from ccreport.core.errors import InputError
+from ccreport.core.schema_problems import FOLDER_OF_RELEASE, find_release_problem
 from ccreport.publish import SUMS
 from ccreport.publish.sums import parse_sums, read_sums
-from ccreport.storage.copy import Copied, copy_files, read_there
+from ccreport.storage.copy import copy_files, read_there, remove_files
 from ccreport.storage.places import is_remote
 from ccreport.storage.sums import hash_file
 from ccreport.storage.writable import check_folder
@@ -27,36 +28,56 @@ def upload(release: Path, target: str, *, dry_run: bool = False, prune: bool = F
 
     `release` is the folder of the release. `target` is the path of a folder, s3://bucket/prefix or the https address of
     a WebDAV folder. `dry_run` only says what would go where. `prune` also deletes what is there and not in the release.
-    With `replace` a version that is there with other contents is replaced; else it stays as it is, and the upload is
-    refused. Raise InputError where the folder is no release, or not what its SHA256SUMS says, and where a version is
-    not to be replaced; StorageError where a file cannot be written.
+    With `replace` a version that is there with other contents is replaced, and what only that had is deleted; else it
+    stays as it is, and the upload is refused. Raise InputError where the folder is not a release, or not what its
+    SHA256SUMS says, where the target is within it, and where a version is not to be replaced; StorageError where a file
+    cannot be written.
     """
     if not target:
         raise InputError("no place to upload to; set release.target in config.yaml, or name one with --target")
+    version = release.name if release.name not in ("", "..") else release.resolve().name
+    place = f"{target.rstrip('/')}/{version}"
     if not is_remote(target):
         check_folder(Path(target), "--target")
+        _check_apart(release, target, Path(place))
     _check_whole(release)
-    place = f"{target.rstrip('/')}/{release.name}"
-    if not replace and (other := _find_other(release, place)):
+    published = read_there(place, SUMS)
+    if not replace and (other := _find_other(release, place, published)):
         raise InputError(PUBLISHED.format(place=place, path=other))
     files = {path.as_posix(): release / path for path in list_files(release)}
     last = {SUMS: files.pop(SUMS)}
     # What only the target has is known when all files of the release are named: in the first step but the last one.
-    done = [copy_files(files | last, place, dry_run=True)] if dry_run else _copy(files, last, place, prune=prune)
-    written = sorted(path for copied in done for path in copied.written)
-    unchanged = sum(len(copied.unchanged) for copied in done)
-    others = sorted({path for copied in done for path in copied.others} - {*files, SUMS})
-    _say(release, place, written, unchanged, others, dry_run=dry_run, prune=prune)
+    done = [copy_files(files | last, place, dry_run=True)] if dry_run else [copy_files(files, place)]
+    former = _list_paths(published, place) - {*files, SUMS} if replace else set()
+    # Before SHA256SUMS is replaced: it tells the next upload what this one, interrupted, did not delete.
+    removed = {*remove_files(former, place, dry_run=dry_run)}
+    if not dry_run:
+        done.append(copy_files(files | last if prune else last, place, prune=prune))
+    written = sorted({path for copied in done for path in copied.written})
+    others = {path for copied in done for path in copied.others} - {*files, SUMS} - removed
+    deleted, left = (removed | others, set[str]()) if prune else (removed, others)
+    _say(release, place, written, sorted(deleted), sorted(left), dry_run=dry_run)
+    print(f"{place}: {len(written)} files {_copied(dry_run=dry_run)}, {len(files | last) - len(written)} already there")
 
 
-def _copy(files: dict[str, Path], last: dict[str, Path], place: str, *, prune: bool) -> list[Copied]:
-    first = copy_files(files, place)
-    return [first, copy_files(last, place)] if not prune else [first, copy_files(files | last, place, prune=True)]
+def _check_apart(release: Path, target: str, place: Path) -> None:
+    """Raise InputError where a release would be written into itself, or over what it is in."""
+    own, there = release.resolve(), place.resolve()
+    if there.is_relative_to(own) or own.is_relative_to(there):
+        raise InputError(f"--target {target}: {place} is {release} itself, in it or around it; name a folder elsewhere")
 
 
-def _find_other(release: Path, place: str) -> str | None:
+def _list_paths(published: bytes | None, place: str) -> set[str]:
+    """Return the paths in the SHA256SUMS that is at a place; none of a damaged one, nor one that leads out of there."""
+    try:
+        paths = parse_sums(published or b"", f"{place}/{SUMS}").keys()
+    except InputError:
+        return set()
+    return {path for path in paths if not {"..", "."} & {*PurePosixPath(path).parts} and not path.startswith("/")}
+
+
+def _find_other(release: Path, place: str, published: bytes | None) -> str | None:
     """Return the first file that the version published at a place has otherwise, lacks or has alone; null for none."""
-    published = read_there(place, SUMS)
     if published is None or published == (release / SUMS).read_bytes():
         return None
     try:
@@ -68,21 +89,26 @@ def _find_other(release: Path, place: str) -> str | None:
 
 
 def _check_whole(release: Path) -> None:
-    for path, sha256 in read_sums(release).items():
+    sums = read_sums(release)
+    if problem := find_release_problem(release):
+        raise InputError(f"{release} is not a release: {problem}; {FOLDER_OF_RELEASE}")
+    for path, sha256 in sums.items():
         if not (release / path).is_file() or hash_file(release / path) != sha256:
             raise InputError(f"{release}: {path} is not what {SUMS} says; publish again")
 
 
-def _say(
-    release: Path, place: str, written: list[str], unchanged: int, others: list[str], *, dry_run: bool, prune: bool
-) -> None:
+def _copied(*, dry_run: bool) -> str:
+    return "would copy" if dry_run else "copied"
+
+
+def _say(release: Path, place: str, written: list[str], deleted: list[str], left: list[str], *, dry_run: bool) -> None:
     """Print what went where, or would."""
-    verb = "would copy" if dry_run else "copied"
     for path in written:
-        print(f"{verb} {path} -> {place}/{path} ({(release / path).stat().st_size:,} bytes)")
-    for path in others:
-        if prune:
-            print(f"{'would delete' if dry_run else 'deleted'} {place}/{path}")
-        else:
-            print(f"only there, left as it is: {place}/{path}")
-    print(f"{place}: {len(written)} files {verb}, {unchanged} already there")
+        size_bytes = (release / path).stat().st_size
+        print(f"{_copied(dry_run=dry_run)} {path} -> {place}/{path} ({size_bytes:,} bytes)")
+    for path in deleted:
+        print(f"{'would delete' if dry_run else 'deleted'} {place}/{path}")
+    for path in left:
+        print(f"only there, left as it is: {place}/{path}")
+    if left:
+        print(f"{place} will not verify until what is only there is removed: --prune")

@@ -87,6 +87,24 @@ def copy_files(files: dict[str, Path], target: str, *, prune: bool = False, dry_
     return Copied(tuple(new), tuple(unchanged), tuple(others))
 
 
+def remove_files(paths: Iterable[str], target: str, *, dry_run: bool = False) -> list[str]:
+    """Remove files below a place, as `copy_files` takes one, and return those that were there; only those if dry."""
+    if not is_remote(target) and not Path(target).is_dir():
+        return []
+    place = _open_target(target)
+    removed = []
+    for path in sorted(paths):
+        try:
+            with in_words(f"{target}: {path}"):
+                obstore.head(place.store, place.key(path))
+                if not dry_run:
+                    obstore.delete(place.store, place.key(path))
+        except GoneError:
+            continue
+        removed.append(path)
+    return removed
+
+
 def read_there(target: str, path: str) -> bytes | None:
     """Return the bytes of a small file below a place, as `copy_files` takes one; null where there is none."""
     if not is_remote(target) and not Path(target).is_dir():

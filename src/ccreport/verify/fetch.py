@@ -9,7 +9,13 @@ from urllib.parse import quote_from_bytes
 
 from ccreport.archive.unpack import looks_packed, unpack_archive
 from ccreport.core.errors import InputError
-from ccreport.core.schema_problems import MAKES_RELEASE, PLACES_OF_RELEASE, guess_path
+from ccreport.core.schema_problems import (
+    KNOWN_BY,
+    MAKES_RELEASE,
+    PLACES_OF_RELEASE,
+    find_release_problem,
+    guess_path,
+)
 from ccreport.publish import CRATE, PACKAGE, SUMS
 from ccreport.publish.sums import parse_sums
 from ccreport.storage.fetch import open_source
@@ -20,8 +26,6 @@ from ccreport.storage.sources import GoneError, RemoteFile, Source
 from ccreport.storage.transfer import fetch_file
 
 CONNECTIONS: Final = 4
-# What a release has beside its SHA256SUMS, as a damaged one has still in part.
-KNOWN_BY: Final = (PACKAGE, CRATE, "CITATION.cff", "tables", "evaluations")
 NAMED: Final = f"{PLACES_OF_RELEASE}; {MAKES_RELEASE}"
 
 
@@ -31,6 +35,8 @@ def open_release(place: str, work: Path) -> tuple[Path, list[str]]:
     `place` is a folder, a `.tar.zst` or the like, or an https:// or s3:// address of either; what is not a folder here
     goes below `work`. Raise InputError where there is no release.
     """
+    if not place:
+        raise InputError(f"no release is named; {NAMED}")
     try:
         path = _fetch(place, work / "fetched") if is_remote(place) else Path(place)
     except GoneError as error:
@@ -43,18 +49,19 @@ def open_release(place: str, work: Path) -> tuple[Path, list[str]]:
         left_out = unpack_archive(path, work / "unpacked")
         path = work / "unpacked"
     if not path.is_dir():
-        raise InputError(f"{place} does not exist{guess_path(path) or guess_address(place) or f'; {NAMED}'}")
+        meant = guess_path(path, is_release=True) or guess_address(place) or f"; {NAMED}"
+        raise InputError(f"{place} does not exist{meant}")
     folders = [path, *(sorted(path.iterdir()) if path == work / "unpacked" else [])]
     found = next((folder for folder in folders if (folder / SUMS).is_file()), None)
     if found is None:
-        below = sorted(folder for folder in path.iterdir() if (folder / SUMS).is_file())
+        below = sorted(folder for folder in path.iterdir() if not find_release_problem(folder))
         if (path / PACKAGE).is_file() or (path / CRATE).is_file():
             raise InputError(f"{place} looks like a release whose {SUMS} is missing; get it again from its publisher")
         raise InputError(f"{place} has no {SUMS}; " + (f"did you mean `{below[-1]}`?" if below else NAMED))
-    if not any((found / name).exists() for name in KNOWN_BY):
+    if problem := find_release_problem(found):
         is_inside = any((found.resolve().parent / name).exists() for name in KNOWN_BY)
         meant = f"did you mean `{path.parent}`?" if is_inside else NAMED
-        raise InputError(f"{place} is not a release: it has {SUMS} and none of {', '.join(KNOWN_BY)}; {meant}")
+        raise InputError(f"{place} is not a release: {problem}; {meant}")
     return found.resolve(), left_out
 
 
