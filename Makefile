@@ -62,10 +62,12 @@ IN_VENV := export PATH="$$PWD/.venv/bin:$$PATH";
 # The path as typed (quotes, spaces, dollars), as a quoted string of YAML, which is what --config reads. The blanks
 # around it keep Snakemake from stripping quotes that belong to the path.
 export CCREPORT_ARCHIVE := $(value ARCHIVE)
-QUOTED := python -c 'import json, sys; print(json.dumps(sys.argv[1], ensure_ascii=False))' "$$CCREPORT_ARCHIVE"
-ARCHIVE_CONFIG := $${CCREPORT_ARCHIVE:+"archive= $$($(QUOTED)) "}
+export CCREPORT_VERSION := $(value VERSION)
+QUOTED := python -c 'import json, sys; print(json.dumps(sys.argv[1], ensure_ascii=False))'
+ARCHIVE_CONFIG := $${CCREPORT_ARCHIVE:+"archive= $$($(QUOTED) "$$CCREPORT_ARCHIVE") "}
+VERSION_CONFIG := $${CCREPORT_VERSION:+"release={version: $$($(QUOTED) "$$CCREPORT_VERSION")}"}
 # Of two of this option Snakemake takes the last.
-CONFIG := $(if $(or $(value ARCHIVE),$(VERSION)),--config)
+CONFIG := $(if $(or $(value ARCHIVE),$(value VERSION)),--config)
 
 # Progress in place of Snakemake's log, which is in .snakemake/log in either case. The option takes all words up to the
 # next option.
@@ -88,7 +90,7 @@ report tables ingest database: .venv/.complete
 	@$(IN_VENV) snakemake $(PROGRESS) --cores "$(CORES)" $@ $(CONFIG) $(ARCHIVE_CONFIG)
 
 publish: .venv/.complete ## the report, and a release of it that others can check: VERSION=2.1, ARCHIVE=path in place of the configured ones
-	@$(IN_VENV) snakemake $(PROGRESS) --cores "$(CORES)" publish $(CONFIG) $(ARCHIVE_CONFIG) $(if $(VERSION),"release={version: '$(VERSION)'}")
+	@$(IN_VENV) snakemake $(PROGRESS) --cores "$(CORES)" publish $(CONFIG) $(ARCHIVE_CONFIG) $(VERSION_CONFIG)
 
 collect: .venv/.complete ## run a declared sweep into archive/<its name>: CAMPAIGN=campaigns/quick.yaml, CLOCK=virtual, KERNEL=path
 	@$(IN_VENV) snakemake $(PROGRESS) --cores 1 collect $(if $(CAMPAIGN)$(CLOCK)$(KERNEL),--config) \

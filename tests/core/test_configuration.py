@@ -192,6 +192,27 @@ def test_releases_that_there_are_are_named(tmp_path: Path) -> None:
         assert ("the .tar.zst or" in said) == (key == "verify")
 
 
+def test_a_former_release_is_the_folder_of_one(tmp_path: Path) -> None:
+    (tmp_path / "raw").mkdir()
+    (tmp_path / "raw/SHA256SUMS").touch()
+    (tmp_path / "1.tar.zst").touch()
+    faults = {
+        str(tmp_path / "raw"): "it has SHA256SUMS and none of datapackage.json, ",
+        str(tmp_path): "it has no SHA256SUMS; name the folder of a release",
+        str(tmp_path / "1.tar.zst"): "it is not a folder; name the folder of a release",
+        "https://host.example/1/": "it is not a folder; name the folder of a release",
+    }
+    for former, fault in faults.items():
+        said = refuse({"release": {"former": former}}, Sources({}, []))
+        assert said.startswith(f"release.former: {former} is not a release: {fault}")
+
+
+@pytest.mark.parametrize("before", ["https://doi.org/", "doi:", "https://dx.doi.org/"])
+def test_a_doi_is_written_without_its_address(before: str) -> None:
+    said = refuse({"release": {"doi": f"{before}10.5281/z"}}, Sources({}, []))
+    assert said == f"release.doi: `{before}10.5281/z` has more than it needs; write doi: 10.5281/z"
+
+
 def test_truth_in_quotes_is_text_in_a_file() -> None:
     said = refuse({"release": {"pack": "No"}}, Sources({}, []))
     assert said == "release.pack: `No` is not true or false; write it without quotes: no"

@@ -165,7 +165,7 @@ def test_figures_raw_files_keys_and_code_are_named(old: Path, new: Path) -> None
     assert sections["Raw files"].names == (("added", ("2026-11-20:22:10/j/<new>",)),)
     assert sections["Configuration"].changes == (
         Change("connections_count", "4", "8"),
-        Change("include_suspect", "False", "True"),
+        Change("include_suspect", "false", "true"),
     )
     assert ("files of measure_batch", ("code/src/ccreport/measure/flows.py",)) in sections["Code"].names
 
@@ -261,13 +261,13 @@ def test_a_configuration_differs_in_what_it_means(old: Path, tmp_path: Path) -> 
         path.write_text(yaml.safe_dump(yaml.safe_load(path.read_text()) | values))
     (one / "evaluations/explanations.yaml").write_text(f"archive_sha256: {HELLO}\nevaluations: {{}}\n")
     (change,) = list_config(ReleaseFolder(one), ReleaseFolder(other))
-    assert change == Change("explanations", "../e.yaml", "None (left out: they explain another archive)")
+    assert change == Change("explanations", "../e.yaml", "null (left out: they explain another archive)")
     (change,) = list_config(ReleaseFolder(other), ReleaseFolder(one))
-    assert change.old == "None (left out: they explain another archive)"
+    assert change.old == "null (left out: they explain another archive)"
     # Of the same archive nobody but the configuration left them out.
     (one / "evaluations/explanations.yaml").write_text(f"archive_sha256: {NOTHING}\nevaluations: {{}}\n")
     (change,) = list_config(ReleaseFolder(one), ReleaseFolder(other))
-    assert change.new == "None"
+    assert change.new == "null"
     path.write_text(yaml.safe_dump(yaml.safe_load(path.read_text()) | {"sections": []}))
     assert list_config(ReleaseFolder(one), ReleaseFolder(other))[1] == Change("sections", "a, b", "none")
 

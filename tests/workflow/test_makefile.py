@@ -109,6 +109,10 @@ def test_a_release_has_the_version_that_is_typed(workbench: Path) -> None:
     *command, archive, version = json.loads((workbench / "arguments.json").read_text())
     assert command == [*PROGRESS, "--cores", "8", "publish", "--config"]
     assert parse_config([archive, version]) == {"archive": "a b", "release": {"version": "2.10"}}
+    # Whether a version may be called so is for the check of the configuration to say.
+    assert make(workbench, "publish", "VERSION=it's").returncode == 0
+    *_, version = json.loads((workbench / "arguments.json").read_text())
+    assert parse_config([version]) == {"release": {"version": "it's"}}
     assert "VERSION is empty; name one" in make(workbench, "publish", "VERSION=").stderr
 
 

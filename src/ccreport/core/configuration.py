@@ -26,11 +26,12 @@ from ccreport.core.declared_files import (
 from ccreport.core.evaluation import list_evaluations
 from ccreport.core.schema_problems import (
     BOOLEANS,
+    FOLDER_OF_RELEASE,
     NOTHING,
-    SUMS,
     Place,
     Problem,
     find_problem,
+    find_release_problem,
     format_place,
     guess,
     guess_near,
@@ -211,9 +212,8 @@ def _list_unknown(config: Mapping[str, Any], sources: Sources) -> Iterator[tuple
             yield place, f"{value} does not exist{guess_place(Path(value), place[-1])}"
         elif value is not None and place[0] in ("explanations", "campaign") and Path(value).expanduser().is_dir():
             yield place, f"{value} is a folder, not a file"
-    former = config["release"]["former"]
-    if former is not None and not (Path(former) / SUMS).is_file():
-        yield ("release", "former"), f"{former} is not a release: it has no {SUMS}"
+    if (former := config["release"]["former"]) is not None and (fault := find_release_problem(Path(former))):
+        yield ("release", "former"), f"{former} is not a release: {fault}; {FOLDER_OF_RELEASE}"
     for number, creator in enumerate(config["release"]["creators"]):
         if fault := find_orcid_problem(creator["orcid"]) if "orcid" in creator else "":
             yield ("release", "creators", number, "orcid"), fault

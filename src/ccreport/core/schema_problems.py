@@ -41,6 +41,8 @@ SIZES: Final = {"bytes": 1.0, "b": 1.0} | {
     for power, letter in enumerate("kmg", 1)
     for end in ("b", "ib")
 }
+# https://doi.org/10.5281/zenodo.1
+BEFORE_DOI: Final = re.compile(r"(https?://[^/]+/|doi:)\s*(?=10\.)")
 SENTENCE_END: Final = re.compile(r"\. (?=[A-Z])")
 KINDS: Final = {
     "boolean": "true or false",
@@ -134,7 +136,7 @@ def _begins_like(name: str, word: str) -> bool:
 def find_release_problem(folder: Path) -> str | None:
     """Return why a folder is not that of a release; None where it is."""
     if not (folder / SUMS).is_file():
-        return f"it has no {SUMS}"
+        return f"it has no {SUMS}" if folder.is_dir() else "it is not a folder"
     is_known = any((folder / name).exists() for name in KNOWN_BY)
     return None if is_known else f"it has {SUMS} and none of {', '.join(KNOWN_BY)}"
 
@@ -193,6 +195,8 @@ def _describe(error: "ValidationError") -> str:
         case "uniqueItems":
             return f"`{next(item for item in value if value.count(item) > 1)}` is listed twice"
         case "pattern":
+            if (doi := BEFORE_DOI.sub("", value)) != value and re.search(wanted, doi):
+                return f"{shown} has more than it needs; write {_last_key(error)}: {doi}"
             meant = value.lower() if re.search(wanted, value.lower()) else ""
             about = f": {_read_meaning(schema) or f'it does not match {wanted}'}"
             return f"{shown} is not allowed here{f'; did you mean `{meant}`?' if meant else about}"

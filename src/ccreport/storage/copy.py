@@ -21,7 +21,7 @@ from obstore.store import HTTPStore, LocalStore, ObjectStore
 from ccreport.storage.places import StorageError, check_address, is_loopback, is_remote
 from ccreport.storage.progress import show_progress
 from ccreport.storage.s3 import in_words, open_bucket
-from ccreport.storage.sources import GoneError
+from ccreport.storage.sources import GoneError, RefusedError
 from ccreport.storage.sums import PART_BYTES, hash_file, matches_etag
 from ccreport.storage.transfer import Advance
 
@@ -75,6 +75,9 @@ def copy_files(files: dict[str, Path], target: str, *, prune: bool = False, dry_
         if new and not dry_run:
             LOG.info("Copying %d files, %.1f MB, to %s", len(new), total / 1e6, target)
             with show_progress("Copying", total) as advance:
+                if isinstance(place.store, HTTPStore):
+                    smallest = min(new, key=lambda path: files[path].stat().st_size)
+                    _check_takes(place, smallest, files[smallest])
                 write = partial(_write, place, files, advance)
                 alone = _list_firsts(new) if isinstance(place.store, HTTPStore) else []
                 # Lists of results: the first error among them is raised.
@@ -129,10 +132,18 @@ def _open_target(target: str) -> _Target:
     parts = urlsplit(target)
     if parts.scheme == "s3":
         return _Target(open_bucket(target), target, parts.path.strip("/"))
+    return _Target(_open_web(target), target, unquote(parts.path).strip("/"))
+
+
+def _open_web(address: str, attempts: int = 11) -> HTTPStore:
+    parts = urlsplit(address)
     options = {"allow_http": is_loopback(parts.hostname), "timeout": timedelta(minutes=10)}
     # From the server's root: the library makes the folders below the address that it is given, not that address itself.
-    store = HTTPStore(f"{parts.scheme}://{parts.netloc}", client_options=options)  # type: ignore[arg-type]
-    return _Target(store, target, unquote(parts.path).strip("/"))
+    return HTTPStore(
+        f"{parts.scheme}://{parts.netloc}",
+        client_options=options,  # type: ignore[arg-type]
+        retry_config={"max_retries": attempts - 1, "retry_timeout": timedelta(minutes=3)},
+    )
 
 
 def _list_paths(place: _Target) -> dict[str, tuple[int, str | None]] | None:
@@ -172,6 +183,17 @@ def _hash_there(place: _Target, path: str) -> str:
         for block in obstore.get(place.store, place.key(path)).stream(min_chunk_size=READ_BYTES):
             whole.update(block)
     return whole.hexdigest()
+
+
+def _check_takes(place: _Target, path: str, file: Path) -> None:
+    """Raise RefusedError where a web server takes no files: else the library would ask it ten times over a minute."""
+    try:
+        with in_words(place.address):
+            obstore.put(_open_web(place.address, attempts=1), place.key(path), file, use_multipart=False)
+    except RefusedError:
+        raise
+    except StorageError:
+        return  # busy, maybe; it is asked again
 
 
 def _write(place: _Target, files: dict[str, Path], advance: Advance, path: str) -> None:

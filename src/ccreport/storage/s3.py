@@ -45,6 +45,8 @@ BLOCK_BYTES: Final = 2**20
 LISTING_RETRIES: Final = 2
 # What the library says of connections, in words that it has kept over versions.
 NO_ANSWER: Final = ("error sending request", "connect", "dns error", "timed out")
+# What a web server says that only gives files: of a method that it does not have, or has not for this address.
+NO_UPLOADS: Final = (405, 501)
 NO_CREDENTIALS: Final = ("169.254.169.254", "instance metadata", "credential", "error performing put http://169")
 
 
@@ -80,18 +82,27 @@ def in_words(address: str) -> Iterator[None]:
         ) from error
     except (BaseError, OSError, ValueError) as error:
         text = _shorten(error)
+        # A page that a web server sends with its status is not for one line.
+        if is_web := address.startswith("http"):
+            text = text.partition(" <")[0].removesuffix(":")
+            status = next((status for status in NO_UPLOADS if f"status code: {status}" in text), None)
+            if status:
+                raise RefusedError(
+                    f"{address}: the server takes no uploads ({status}); name a WebDAV folder"
+                ) from error
         is_refused = isinstance(error, PermissionDeniedError | UnauthenticatedError)
         if is_refused or any(f"status code: {status}" in text for status in (401, 403)):
-            raise RefusedError(
-                f"{address}: the store refuses these credentials; check AWS_ACCESS_KEY_ID and its rights"
-            ) from error
+            named = "server refuses this; ask who runs it for" if is_web else "store refuses these credentials; check"
+            rights = "the right to write there" if is_web else "AWS_ACCESS_KEY_ID and its rights"
+            raise RefusedError(f"{address}: the {named} {rights}") from error
         if any(sign in text.lower() for sign in NO_CREDENTIALS):
             raise RefusedError(
                 f"{address}: no credentials; set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or"
                 " AWS_SKIP_SIGNATURE=true for a public bucket"
             ) from error
         if any(sign in text.lower() for sign in NO_ANSWER):
-            raise UnreachableError(f"{address}: no store answers; check the network and AWS_ENDPOINT_URL") from error
+            kind, where = ("server", "the address") if is_web else ("store", "AWS_ENDPOINT_URL")
+            raise UnreachableError(f"{address}: no {kind} answers; check the network and {where}") from error
         raise StorageError(f"{address}: {text[:300]}") from error
 
 

@@ -66,9 +66,10 @@ def _show_setting(key: str, side: ReleaseFolder, other: ReleaseFolder) -> str:
     """Return the value of a key, of sections their names in an order of their own: it is not that of anything shown."""
     value = side.config.get(key, ABSENT)
     if key == "explanations" and value is None and _explains_another(other, side):
-        return f"{value} ({OF_ANOTHER})"
+        return f"null ({OF_ANOTHER})"
     if key != "sections" or not isinstance(value, list):
-        return str(value)
+        # As config.yaml has it: null and true, not None and True.
+        return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
     return ", ".join(sorted(Path(str(place)).stem for place in value)) or "none"
 
 
