@@ -62,7 +62,9 @@ def has_own_results():
 
 
 def check_release(wildcards):
-    """End before the first job where the release would not say whose data it holds: an input function that names no file."""
+    """End before the first job, or once the archive is listed, where the release would be refused or not say whose data it holds: an input function that names no file."""
+    if workflow.is_main_process:
+        check_version(wildcards)
     if workflow.is_main_process and not is_sample(PLACES) and not is_of_known_authors():
         # Only here, as loading it takes a third of a second.
         from ccreport.publish.declaration import check_named
@@ -72,6 +74,33 @@ def check_release(wildcards):
         except InputError as error:
             stop(error)
     return []
+
+
+def check_version(wildcards):
+    """End where there is a file in place of the release, or a release of another archive that is not to be replaced."""
+    release, facts = RELEASE_FOLDER, RELEASE_FOLDER / "raw/archive.json"
+    if release.exists() and not release.is_dir():
+        refuse(
+            f"release.version: {release} is a file, not a folder; remove it, or raise release.version",
+            *("release", "version"),
+        )
+    if RELEASE["replace"] or not facts.exists():
+        return
+    # Only now it is known of which archive the results will be: those that are there may be of another.
+    listed = checkpoints.list_raw_files.get().output.facts
+    if read_archive_hash(facts) not in (None, read_archive_hash(listed)):
+        # Only here, as loading it takes most of a second.
+        from ccreport.publish.release import PUBLISHED
+
+        stop(PUBLISHED.format(version=RELEASE["version"], release=release))
+
+
+def read_archive_hash(facts):
+    """Return the hash of the archive that a file of facts is of; None of a damaged file."""
+    try:
+        return json.loads(Path(facts).read_text(encoding="utf-8"))["sha256"]
+    except (ValueError, KeyError):
+        return None
 
 
 def check_target(wildcards):

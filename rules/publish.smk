@@ -79,12 +79,12 @@ rule publish:
             --sections {input.sections:q} \
             --release {params.release:q} \
             {params.replace:q} \
-            2>&1 | tee {log:q}
+            2>&1 | tee {log:q} | sed --unbuffered '/^ccreport: /d'
         """
 
 
 rule upload:
-    """Copy the release to `release.target`: new files only, nothing deleted or, without `release.replace`, changed; the terminal shows what went where."""
+    """Copy the release to `release.target`: new files only, nothing changed or deleted but by `release.replace`; the terminal shows what went where."""
     input:
         check_target,
         RELEASE_PUBLISHED,
@@ -104,7 +104,7 @@ rule upload:
             --release {params.release:q} \
             --target {params.target:q} \
             {params.replace:q} \
-            2>&1 | tee {log:q}
+            2>&1 | tee {log:q} | sed --unbuffered '/^ccreport: /d'
         """
 
 
@@ -126,5 +126,5 @@ rule verify:
         mkdir -p "$(dirname {params.page:q})"
         python -m ccreport verify {params.release:q} \
             --html {params.page:q} \
-            2>&1 | tee {log:q}
+            2>&1 | tee {log:q} | sed --unbuffered '/^ccreport: /d'
         """

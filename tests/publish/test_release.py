@@ -146,9 +146,11 @@ def test_a_published_version_stays_as_it_is(archive: Path, published: Build) -> 
     target = published.results.parent / "target"
     for rule in ("publish", "publish", "upload"):
         settings = declared | {"target": str(target)}
-        done = build(rule, list_places(archive), published.results.parent, release=settings)
+        # As `make` does: Snakemake itself shows the log of a job that failed as well.
+        quiet = ("--logger", "ccreport", "--cores", "2")
+        done = build(rule, list_places(archive), published.results.parent, *quiet, release=settings)
         assert done.returncode == 1
-        assert "version 1 is published already with other contents" in done.output
+        assert done.output.count("version 1 is published already with other contents") == 1
         assert read_files(sums.parents[1]) == files
     assert not target.exists()
     itself = {**declared, "former": str(sums.parent)}
@@ -171,6 +173,25 @@ def test_an_archive_that_is_no_longer_the_sample_is_told_in_the_last_line(archiv
     assert "list_raw_files" in done.jobs
     assert done.output.splitlines()[-1].startswith("ccreport: release.creators names nobody; ")
     assert done.output.count("names nobody") == 1
+
+
+def test_a_version_that_cannot_be_published_is_refused_before_anything_is_built(archive: Path, tmp_path: Path) -> None:
+    declared = {"version": "5.0", "creators": [{"name": "Ada Example"}], "license": "CC-BY-4.0"}
+    place = tmp_path / "results/release/5.0"
+    place.parent.mkdir(parents=True)
+    place.touch()
+    done = build("publish", archive, tmp_path, release=declared)
+    said = f"release.version: {place} is a file, not a folder; remove it, or raise release.version"
+    assert (done.returncode, done.output.splitlines()[-1]) == (1, f"ccreport: --config: {said}")
+    assert not done.jobs
+    # Of another archive, which is known when this one's files are listed.
+    place.unlink()
+    (place / "raw").mkdir(parents=True)
+    (place / "raw/archive.json").write_text(json.dumps({"name": archive.name, "sha256": "ab" * 32}))
+    done = build("publish", archive, tmp_path, release=declared)
+    assert done.returncode == 1
+    assert done.output.splitlines()[-1].startswith("ccreport: version 5.0 is published already with other contents")
+    assert not {"ingest_batch", "publish"} & done.jobs.keys()
 
 
 def test_a_refreshed_report_says_what_changed_since_the_release(archive: Path, published: Build, release: Path) -> None:
