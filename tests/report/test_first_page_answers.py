@@ -102,6 +102,10 @@ def test_clear_differences_of_retransmits_have_a_sentence_each():
         "**Others:** a clear difference in 1 more."
     )
     assert "Under random loss alone BBR retransmits less in 1 of 4 comparisons (3 undecided): BBR typically" in shown
+    # What is not clear elsewhere is counted apart from the cases that were named.
+    row = asked.tail(1).with_columns(question=pl.lit("9G sender"), verdict=pl.lit("undecided"))
+    (said,) = describe_retransmits(pl.concat([asked, row.with_columns(ahead_algorithm=pl.lit(None, pl.String))]))
+    assert "**Elsewhere:** no clear difference in the other comparison." in said
     assert "The difference is clear in 5 comparisons, most in these 3. From a 5G sender BBR retransmits 5.00" in shown
     assert "times as much as CUBIC (5.00 % of segments against 1.00 %)." in shown
     assert shown.count("retransmits") == 5

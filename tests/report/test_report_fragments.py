@@ -291,7 +291,7 @@ def test_the_first_test_of_a_session_in_virtual_time_is_by_its_clock(inputs: dic
     for clock in ("virtual", "real"):
         sessions = make_table("sessions", [{"session": session, "clock": clock}])
         page = render_sessions(frames["runs"], frames["flows"], make_uses(), sessions)
-        assert ("is by the virtual clock" in page) == (clock == "virtual")
+        assert ("those of the virtual clock" in page) == (clock == "virtual")
 
 
 def test_a_generic_report_of_one_campaign_has_its_title() -> None:

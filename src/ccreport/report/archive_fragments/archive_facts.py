@@ -206,7 +206,7 @@ def render_sessions(runs: pl.DataFrame, flows: pl.DataFrame, uses: pl.DataFrame,
     unused = "–: not used in a numbered table or figure."
     told = f"One row for each start of the test harness, with what its runs are for. {unused}"
     if not runs.join(sessions.filter(clock="virtual"), on="session", how="semi").is_empty():
-        told += " The first test of a session in virtual time is by the virtual clock."
+        told += " Dates of tests in virtual time are those of the virtual clock."
     return f"## Sessions {{#sessions}}\n\n{told}\n\n{table}"
 
 

@@ -146,8 +146,8 @@ def _render_list(suspects: pl.DataFrame, runs: pl.DataFrame, attempts: pl.DataFr
     header = ("Run", "Rule", "Observed", "Bound", "Failed attempts before it", "For")
     table = render_varying(header, rows, title="Suspect runs", numbers=(2, 3), is_cut=ordered.height > LISTED_AT_MOST)
     caption = (
-        "Suspect runs; each leads to the explorer. *For*: the tables and figures that it would be in; a dash is a run "
-        f"of none that is numbered.{_explain_attempts(suspects)}{describe_cut(ordered, 'suspects')}"
+        "Suspect runs; each leads to the explorer. *For*: the tables and figures that it would be in; a dash means "
+        f"none with a number.{_explain_attempts(suspects)}{describe_cut(ordered, 'suspects')}"
     )
     return render_float("tbl-suspects", table, caption)
 

@@ -44,8 +44,8 @@ OVERVIEW_HEADER: Final = ("Claim", "Source", "Paper", "Here, 95 % interval", "Ve
 HEADER: Final = ("Check", "Paper", "Accepted range", "Here", "95 % interval", "Runs", "Verdict")
 PUBLISHED: Final = "Each check quotes the publication’s wording behind its bounds."
 DATED: Final = """
-Only bounds that were set before the archive was measured are certain not to have been fitted to it. The date of
-a bound is that of its commit; the start of the first run is by the clock of the machine that ran it."""
+Bounds that were set after the archive was measured could have been fitted to it. The date of a bound is that of its
+commit; the start of the first run is by the clock of the machine that ran it."""
 QUERIES: Final = "The queries that compute the values may be newer than the bounds."
 # The label of the table of all claims, to which links lead with a filter.
 OVERVIEW: Final = "all-claims"

@@ -131,5 +131,6 @@ def shorten_retransmits(under_loss: pl.DataFrame, others: pl.DataFrame, cases: S
     if less:
         lossy = _count_by_name("retransmits less", less, under_loss.height)
     left = others.height - others["ahead_algorithm"].count()
-    rest = [("elsewhere", f"{NO_DIFFERENCE} in {left:,} of {others.height:,} comparisons")] if left else []
+    other = "comparison" if left == 1 else f"{left:,} comparisons"
+    rest = [("elsewhere", f"{NO_DIFFERENCE} in the other {other}")] if left else []
     return join_parts([(f"{NAMES[RANDOM]} alone", lossy), *cases], rest)

@@ -118,14 +118,16 @@ def _compare(pairs: pl.DataFrame, first: str, second: str, where: str, links: Ma
 def _sum_up(pairs: pl.DataFrame, first: str, second: str) -> str:
     """Return what speaks for each version, in one line: it retransmits less, is faster, leaves another more."""
     own, beside = pairs.filter(pl.col("other").is_null()), pairs.drop_nulls("other")
-    more, less = _split_by_retransmits(own)
+    more, less, known = _split_by_retransmits(own)
     said: list[tuple[str, str]] = []
     for name, fewer in ((second, more), (first, less)):
-        told = ["retransmits less"] if fewer.height else []
+        counted = count_things(known, "comparison")
+        told = [f"retransmits less in {fewer.height:,} of {counted}"] if fewer.height else []
         if faster := own.filter(verdict=name).height:
             told.append(f"is faster in {faster:,} of {count_things(own.height, 'comparison')}")
-        leaves = beside.filter(verdict=name)["other"].unique(maintain_order=True)
-        told += [f"leaves {join_names([escape_text(style_of(cc).name) for cc in leaves])} more"] if leaves.len() else []
+        for (other,), pairs_beside in beside.group_by("other", maintain_order=True):
+            if leaves := pairs_beside.filter(verdict=name).height:
+                told.append(f"leaves {escape_text(style_of(other).name)} more in {leaves:,} of {pairs_beside.height:,}")
         said += [(escape_text(name), join_names(told))] if told else []
     return join_parts(said)
 
@@ -136,21 +138,25 @@ def _say_beside(part: pl.DataFrame) -> str:
     return f" {escape_text(beside[0])}" if beside.len() == 1 else ""
 
 
-def _split_by_retransmits(pairs: pl.DataFrame) -> tuple[pl.DataFrame, pl.DataFrame]:
-    """Return the pairs in which the first version surely retransmits more, and those in which the second does."""
+def _split_by_retransmits(pairs: pl.DataFrame) -> tuple[pl.DataFrame, pl.DataFrame, int]:
+    """Return the pairs in which the first version surely retransmits more, and those in which the second does.
+
+    The third value is how many pairs have retransmits.
+    """
     names = [f"retransmit_{end}_ratio{side}" for end in ("mean", "low", "high") for side in ("", OF_SECOND)]
     if not {*names} <= {*pairs.columns}:
-        return pairs.clear(), pairs.clear()
+        return pairs.clear(), pairs.clear(), 0
     low, high = pl.col("retransmit_low_ratio"), pl.col("retransmit_high_ratio")
     return (
         pairs.filter(low > pl.col(f"retransmit_high_ratio{OF_SECOND}")),
         pairs.filter(high < pl.col(f"retransmit_low_ratio{OF_SECOND}")),
+        pairs.drop_nulls(names).height,
     )
 
 
 def _tell_retransmits(pairs: pl.DataFrame, first: str, second: str, links: Mapping[str, str]) -> Iterator[str]:
     """Yield what part of the segments both versions retransmit where one surely retransmits more."""
-    by_first, by_second = _split_by_retransmits(pairs)
+    by_first, by_second, _ = _split_by_retransmits(pairs)
     for own, more, less, sides in (
         (by_first, first, second, ("", OF_SECOND)),
         (by_second, second, first, (OF_SECOND, "")),
