@@ -98,12 +98,12 @@ def leave_out_shared(questions: pl.Series) -> pl.Series:
     """Return questions without the parts that all of them have; one alone keeps its own."""
     if questions.len() < 2:
         return questions
-    shared = _list_shared(questions.to_list())
+    shared = list_shared(questions.to_list())
     own = [", ".join(part for part in question.split(", ") if part not in shared) for question in questions]
     return pl.Series(own, dtype=pl.String)
 
 
-def _list_shared(questions: list[str]) -> list[str]:
+def list_shared(questions: list[str]) -> list[str]:
     """Return the parts of a question, "no loss", that all of them have, in the order of the first."""
     parts = [question.split(", ") for question in questions]
     return [part for part in parts[0] if all(part in own for own in parts)]
@@ -154,7 +154,7 @@ def _answer(
         yield _add_most(said, ahead, rtts) if names_most else said
     for (name,), own in pair.group_by("ahead_algorithm", maintain_order=True):
         if leaders and name is not None and name not in leaders:
-            shared = phrase_conditions(", ".join(_list_shared(own["condition"].to_list())), name_rtts(rtts, own))
+            shared = phrase_conditions(", ".join(list_shared(own["condition"].to_list())), name_rtts(rtts, own))
             each = "both" if own.height == 2 else "all"
             where = f", {each} {escape_text(shared)}" if shared and own.height > 1 else ""
             counted = f"{count_things(own.height, 'comparison')}{where}"

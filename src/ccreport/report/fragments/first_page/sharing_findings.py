@@ -8,12 +8,20 @@ import polars as pl
 from ccreport.core.text import count_things
 from ccreport.figures.wording.runs import join_names
 from ccreport.report.first_page.rtts import NO_RTTS, name_rtts
-from ccreport.report.fragments.first_page.condition_phrases import BUFFER, FLOWS, RTT, SHARING, phrase_conditions
+from ccreport.report.fragments.first_page.condition_phrases import (
+    BUFFER,
+    FLOWS,
+    RTT,
+    SHARING,
+    phrase_conditions,
+    span_rtts,
+)
 from ccreport.report.fragments.first_page.rate_findings import (
     ENOUGH,
     LOSS,
     NO_TITLES,
     PARAGRAPH,
+    list_shared,
     name_places,
     name_rate,
 )
@@ -23,6 +31,8 @@ from ccreport.summarise.grids.plain_numbers import show_ends, show_plain
 from ccreport.summarise.statistics.comparisons import UNDECIDED
 
 OPEN: Final = "the comparison is undecided"
+# More of them have no line of their own.
+EXCEPTIONS_AT_MOST: Final = 3
 NO_PAIRS: Final = pl.DataFrame(schema={"table_name": pl.String, "cell": pl.String, "expected": pl.Float64})
 
 
@@ -73,9 +83,9 @@ def _describe_pair(
     compared = f"[{count_things(pair.height, 'comparison')}](conditions.qmd){of_flows}"
     without = every.filter(pl.col("loss").is_null())
     others = _describe_others(without, pair, titles)
-    of_buffers = list(_tell_buffers(without, rtts, published))
+    lines = [*_tell_buffers(without, rtts, published), *_tell_exceptions(without, rtts)]
     yield (
-        f"**Who gets more when they share?** {shorten_sharing(pair, without, of_buffers)}{PARAGRAPH}"
+        f"**Who gets more when they share?** {shorten_sharing(pair, without, lines)}{PARAGRAPH}"
         f"{sentences} ({compared}; ratios of geometric means; in brackets 95 &#37; intervals.){others}"
     )
 
@@ -124,6 +134,21 @@ def _tell_buffers(others: pl.DataFrame, rtts: pl.DataFrame, published: pl.DataFr
             f"buffer of {escape_text(f'{sizes[0]} to {sizes[1]}')}{f' ({where})' if where else ''}",
             f"{join_names(said)}{of_paper}",
         )
+
+
+def _tell_exceptions(others: pl.DataFrame, rtts: pl.DataFrame) -> Iterator[tuple[str, str]]:
+    """Yield under which conditions the algorithm that is seldom ahead on other paths gets more, and how much more."""
+    led = others.drop_nulls(("ahead_algorithm", "effect_mean_ratio")).partition_by("ahead_algorithm")
+    own, *rest = sorted(led, key=lambda part: part.height) or [others.clear()]
+    if not rest or own.height > EXCEPTIONS_AT_MOST:
+        return
+    first, second, ahead = own.select("first_algorithm", "second_algorithm", "ahead_algorithm").row(0)
+    parts = [part for part in list_shared(own["question"].to_list()) if not SHARING.fullmatch(part)]
+    here = name_rtts(rtts, own)
+    named = [part for part in parts if not (here and RTT.fullmatch(part))]
+    where = escape_text(", ".join([*named, *([span_rtts(here)] if here else [])]))
+    ratios = own["effect_mean_ratio"] if ahead == first else 1 / own["effect_mean_ratio"]
+    yield where, escape_text(f"{ahead} gets {show_ends(ratios)} times {second if ahead == first else first}’s rate")
 
 
 def _show_interval(compared: pl.DataFrame) -> str:
