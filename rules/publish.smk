@@ -79,7 +79,7 @@ rule publish:
             --sections {input.sections:q} \
             --release {params.release:q} \
             {params.replace:q} \
-            2>&1 | tee {log:q} | sed --unbuffered '/^ccreport: /d'
+            2>&1 | tee {log:q} | sed --unbuffered /^ccreport:/d
         """
 
 
@@ -104,7 +104,7 @@ rule upload:
             --release {params.release:q} \
             --target {params.target:q} \
             {params.replace:q} \
-            2>&1 | tee {log:q} | sed --unbuffered '/^ccreport: /d'
+            2>&1 | tee {log:q} | sed --unbuffered /^ccreport:/d
         """
 
 
@@ -126,5 +126,5 @@ rule verify:
         mkdir -p "$(dirname {params.page:q})"
         python -m ccreport verify {params.release:q} \
             --html {params.page:q} \
-            2>&1 | tee {log:q} | sed --unbuffered '/^ccreport: /d'
+            2>&1 | tee {log:q} | sed --unbuffered /^ccreport:/d
         """
