@@ -53,7 +53,7 @@ def flow_id_of_stream(run_id: str, client_number: int, stream_number: int) -> st
 def match_runs(name: str, runs: Iterable[str]) -> list[str]:
     """Return the run of a name, or else all that have it as a part of theirs, sorted.
 
-    A part does not cut a number: run1 is none of run12.
+    A part does not cut a number: run1 is not a part of run12.
     """
     known = sorted(runs)
     start, end = (r"(?<!\d)" if name[:1].isdecimal() else "", r"(?!\d)" if name[-1:].isdecimal() else "")

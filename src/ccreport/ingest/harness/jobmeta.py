@@ -113,7 +113,7 @@ def read_jobmeta(file: RawFile, facts: dict[str, Any], manifest: Manifest, rejec
 
     for key in sorted(set(facts) - READ_KEYS - OTHER_KEYS):
         meant = find_near(key, READ_KEYS - set(facts))
-        # Versions of the harness have keys of their own, which are no mistake.
+        # Versions of the harness have keys of their own, which are not mistakes.
         if meant is not None:
             message = f"nothing is read from the key {key[:80]!r}; did you mean `{meant}`?"
             rejected.add(file, "bad_metadata", display_name(message), is_whole_file=False)

@@ -94,10 +94,8 @@ def _describe_others(others: pl.DataFrame, with_loss: pl.DataFrame, titles: Mapp
     """Return who gets how many times the other's rate on paths whose name says no loss."""
     said: list[str] = []
     for (ahead,), own in others.drop_nulls("ahead_algorithm").group_by("ahead_algorithm", maintain_order=True):
-        first, second = own.select("first_algorithm", "second_algorithm").row(0)
-        ratios = own["effect_mean_ratio"] if ahead == first else 1 / own["effect_mean_ratio"]
-        times = f"{show_ends(ratios)} times {second if ahead == first else first}’s {name_rate(own)}"
-        said.append(f"{ahead} gets {times} in {own.height:,}{'' if said else f' of {others.height:,} comparisons'}")
+        counted = f"{own.height:,}{'' if said else f' of {others.height:,} comparisons'}"
+        said.append(f"{ahead} gets {_name_times(own)} in {counted}")
     if not said:
         return ""
     places = name_places(others.with_columns(condition="question"), with_loss, titles)
@@ -142,13 +140,18 @@ def _tell_exceptions(others: pl.DataFrame, rtts: pl.DataFrame) -> Iterator[tuple
     own, *rest = sorted(led, key=lambda part: part.height) or [others.clear()]
     if not rest or own.height > EXCEPTIONS_AT_MOST:
         return
-    first, second, ahead = own.select("first_algorithm", "second_algorithm", "ahead_algorithm").row(0)
     parts = [part for part in list_shared(own["question"].to_list()) if not SHARING.fullmatch(part)]
     here = name_rtts(rtts, own)
     named = [part for part in parts if not (here and RTT.fullmatch(part))]
     where = escape_text(", ".join([*named, *([span_rtts(here)] if here else [])]))
+    yield where, escape_text(f"{own['ahead_algorithm'][0]} gets {_name_times(own)}")
+
+
+def _name_times(own: pl.DataFrame) -> str:
+    """Return how many times the other's rate the algorithm has that is ahead in all of these comparisons."""
+    first, second, ahead = own.select("first_algorithm", "second_algorithm", "ahead_algorithm").row(0)
     ratios = own["effect_mean_ratio"] if ahead == first else 1 / own["effect_mean_ratio"]
-    yield where, escape_text(f"{ahead} gets {show_ends(ratios)} times {second if ahead == first else first}’s rate")
+    return f"{show_ends(ratios)} times {second if ahead == first else first}’s {name_rate(own)}"
 
 
 def _show_interval(compared: pl.DataFrame) -> str:
