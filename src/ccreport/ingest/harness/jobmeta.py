@@ -75,20 +75,8 @@ READ_KEYS: Final = frozenset({key for key, _ in PLAIN_KEYS.values()} | {"loss", 
 # Keys of the harness that nothing is read from here, or only by the inventory.
 OTHER_KEYS: Final = frozenset(
     {
-        *(
-            "user",
-            "enabled",
-            "instrument",
-            "src",
-            "dst",
-            "alias",
-            "hosts",
-            "parent",
-            "nic",
-            "NIC",
-            "archive",
-            "settings",
-        ),
+        *("user", "enabled", "instrument", "src", "dst", "alias"),
+        *("hosts", "parent", "nic", "NIC", "archive", "settings"),
         *("pre", "post", "dst_cmd", "pre_dst_cmd", "post_src_cmd", "post_dst_cmd", "src_cmd_once", "dst_cmd_once"),
         *("ss", "tcptrace", "tcpdump", "tcpdump_filt", "mpstat", "statexec", "profile", "profile_file"),
         *("lat_sweep", "lat_val_list", "limit_sweep", "limit_val_list", "param_sweep", "param_val_list"),
