@@ -105,10 +105,16 @@ def read_archive_hash(facts):
 
 def check_target(wildcards):
     """End before the first job where nothing says where to upload to: an input function that names no file."""
-    if workflow.is_main_process and not config["release"]["target"]:
+    target = config["release"]["target"]
+    if workflow.is_main_process and not target:
         stop(
-            "release.target is not set in config.yaml; name a folder, s3://bucket/prefix or https://host/folder"
+            "release.target is not set; name a folder, s3://bucket/prefix or https://host/folder"
         )
+    if workflow.is_main_process and is_remote(target):
+        try:
+            check_address(target)
+        except InputError as error:
+            stop(f"release.target: {error}")
     return []
 
 

@@ -5,7 +5,7 @@ Inputs:  everything that the report is made of, the raw archive, `release` in co
 Outputs: <results>/release/<version>/, with SHA256SUMS over all its files
          <results>/release/<version>.sha256, with the hash of that list
          <results>/release/.<version>.published, while the release is of these results
-         <results>/release/<version>.tar.zst, if `release.pack` is true
+         <results>/release/<version>.tar.zst with its hash in <version>.tar.zst.sha256, if `release.pack` is true
          <results>/verify.html, what was found of a release
 """
 

@@ -86,8 +86,9 @@ def test_a_release_is_replaced_by_another_only_if_that_is_declared(
     assert [path.name for path in release.parent.iterdir() if path.is_dir()] == ["2.1"]
     packed = release.with_name("2.1.tar.zst")
     packed.write_text("of the version that is replaced")
+    packed.with_name("2.1.tar.zst.sha256").touch()
     release_of(tmp_path, results, replace=True)
-    assert not packed.exists()
+    assert not list(release.parent.glob("2.1.tar.zst*"))
     printed = capsys.readouterr().out
     assert printed.startswith(f"{told}release 2.1: {release}, sha256 of its SHA256SUMS ")
     assert "Another" in (release / "site/index.html").read_text()
@@ -186,6 +187,7 @@ def test_the_same_build_gives_the_same_bytes(release: Path, tmp_path: Path) -> N
     assert read_sums(again) == read_sums(release)
     packed = "../2.1.tar.zst"
     assert (again / packed).resolve().read_bytes() == (release / packed).resolve().read_bytes()
+    subprocess.run(["sha256sum", "--check", "--quiet", "2.1.tar.zst.sha256"], cwd=again.parent, check=True)
 
 
 def test_the_packed_release_is_the_folder_without_owners(release: Path) -> None:
@@ -299,11 +301,11 @@ def test_somebodys_measurements_are_not_published_by_the_authors_and_licence_of_
     one = tmp_path / "one.yaml"
     one.write_text(EVALUATION)
     # What is missing is said at once.
-    said = r"^release\.creators names nobody; say in config\.yaml who measured.*; release\.license is not set; say "
+    said = r"^release\.creators names nobody; say who measured, below `release`.*; release\.license is not set; say "
     with pytest.raises(InputError, match=said):
         declare_release(declared, one, ROOT / "CITATION.cff", tmp_path, "ab" * 32)
     named = declared | {"creators": [{"name": "Ada Example"}]}
-    with pytest.raises(InputError, match=r"^release\.license is not set; say in config\.yaml who may use the data"):
+    with pytest.raises(InputError, match=r"^release\.license is not set; say who may use the data, below `release`"):
         declare_release(named, one, ROOT / "CITATION.cff", tmp_path, "ab" * 32)
     # By whichever evaluation: the archive is theirs.
     sha256 = load_yaml(ROOT / "archive/explanations.yaml")["archive_sha256"]

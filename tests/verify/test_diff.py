@@ -525,6 +525,22 @@ def test_the_same_release_has_no_difference(old: Path, capsys: pytest.CaptureFix
     assert said == f"# {title}: the same release, all {count} files have the same SHA-256\n"
 
 
+def test_the_older_release_given_second_is_told(old: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    later = tmp_path / "2.10"
+    shutil.copytree(old, later)
+    cited = (later / "CITATION.cff").read_text()
+    (later / "CITATION.cff").write_text(cited.replace("2.1", "2.10"))
+    write_sums(later)
+    for sides, is_told in (((later, old), True), ((old, later), False)):
+        assert main(["diff", *map(str, sides)]) == 0
+        assert capsys.readouterr().err == (
+            "ccreport: version 2.1 is compared as the later one of 2.10; give the older release first to see what was "
+            "added\n"
+            if is_told
+            else ""
+        )
+
+
 def test_the_page_is_escaped_and_under_the_policy(
     old: Path, new: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

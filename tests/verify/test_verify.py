@@ -23,6 +23,7 @@ from web_servers import S3_SERVER, run_s3
 from ccreport import __version__
 from ccreport.__main__ import main
 from ccreport.archive.pack import pack_folder
+from ccreport.archive.unpack import unpack_archive
 from ccreport.core.csv_files import write_csv
 from ccreport.core.declarations import load_yaml
 from ccreport.core.tables import load_schema
@@ -31,7 +32,7 @@ from ccreport.publish.sums import read_sums, write_sums
 from ccreport.publish.upload import upload
 from ccreport.report.markup.content_security import META, POLICY
 from ccreport.storage.sums import hash_file
-from ccreport.verify import FAILED, PASSED, UNCHECKED, compare, recompute
+from ccreport.verify import FAILED, PASSED, UNCHECKED, Check, compare, recompute
 from ccreport.verify.cells import check_csv
 from ccreport.verify.claims import check_claims
 from ccreport.verify.descriptors import check_crate, check_package
@@ -289,12 +290,45 @@ def test_a_folder_that_is_gone_is_one_line_of_each_check(release: Path, capsys: 
     assert not [line for line in said if line.startswith("tables/") and not line.startswith("tables/:")]
 
 
-def test_what_is_damaged_is_not_read(release: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_what_is_damaged_is_not_relied_on(release: Path, capsys: pytest.CaptureFixture[str]) -> None:
     flip(release / "tables/runs/archive.parquet")
+    flip(release / "code/config.yaml")
     assert verify(str(release), quick=False) == 1
     said = capsys.readouterr().out
-    assert f"{UNCHECKED}  recomputed: it reads what is not as {SUMS} says: tables/runs/archive.parquet" in said
+    unfit = f"it reads what is not as {SUMS} says"
+    assert f"{UNCHECKED}  schemas: {unfit}: tables/runs/archive.parquet" in said
+    assert f"{UNCHECKED}  recomputed: {unfit}: code/config.yaml" in said
     assert f"{PASSED}       raw files" in said
+
+
+def test_of_damaged_tables_those_made_anew_name_the_cell(
+    release: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: list[Path] = []
+
+    def check(folder: Path, _work: Path) -> Check:
+        asked.append(folder)
+        return Check("recomputed", failures=("the cell",))
+
+    monkeypatch.setattr("ccreport.verify.verify.check_recomputed", check)
+    flip(release / "tables/runs/archive.parquet")
+    (release / "evaluations/one/tables/jobs.csv").unlink()
+    assert verify(str(release), quick=False) == 1
+    said = capsys.readouterr().out
+    assert asked == [release.resolve()]
+    assert f"{FAILED}       recomputed\n{'':13}the cell\n" in said
+    assert "evaluations/one/tables/jobs.csv: missing beside its Parquet file" in said
+
+
+def test_a_changed_file_in_the_raw_archive_is_named(release: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (packed,) = (release / "raw").glob("*.tar.zst")
+    unpack_archive(packed, release.parent / "raw")
+    changed = next(path for path in sorted((release.parent / "raw").rglob("*")) if path.is_file())
+    changed.write_bytes(changed.read_bytes() + b"0")
+    pack_folder(release.parent / "raw", packed, None)
+    assert verify(str(release), quick=True) == 1
+    name = changed.relative_to(release.parent / "raw").as_posix()
+    assert f"{name}: not what raw/{SUMS} says" in capsys.readouterr().out
 
 
 def test_descriptors_that_disagree_with_the_files_are_named(release: Path) -> None:
@@ -593,6 +627,19 @@ def test_of_many_other_rows_some_are_shown_and_the_rest_counted(tmp_path: Path) 
     failures = compare.compare_files([("t.parquet", tmp_path / "old", tmp_path / "new")]).failures
     assert failures[0] == "t.parquet: row 1, a: 0 published, 1 made anew"
     assert (len(failures), failures[-1]) == (6, "t.parquet: a: and 3 more rows")
+
+
+def test_rows_that_only_one_table_has_are_named_by_their_key(tmp_path: Path) -> None:
+    rows = [{"run_id": f"e.{name}"} for name in "abc"]
+    for name, own in (("old", rows[:1]), ("new", rows[1:])):
+        save(make_table("runs", own), "runs", tmp_path / name)
+    pairs = [("tables/runs/archive.parquet", tmp_path / "old", tmp_path / "new")]
+    assert compare.compare_files(pairs).failures == (
+        "tables/runs/archive.parquet: 1 row, and 2 made anew",
+        "tables/runs/archive.parquet: row run_id=e.a: only published",
+        "tables/runs/archive.parquet: row run_id=e.b: only made anew",
+        "tables/runs/archive.parquet: row run_id=e.c: only made anew",
+    )
 
 
 def test_the_page_is_escaped_and_under_the_policy(release: Path, tmp_path: Path) -> None:

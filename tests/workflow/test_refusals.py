@@ -256,7 +256,9 @@ def test_names_that_may_be_wrong_are_warned_of(built: Checkout) -> None:
 
 
 def test_a_release_of_nobody_is_refused_before_the_first_job(fresh: Checkout) -> None:
-    said = "ccreport: release.creators names nobody; say in config.yaml who measured: .*; release.license is not set; "
+    said = (
+        "ccreport: release.creators names nobody; say who measured, below `release`: .*; release.license is not set; "
+    )
     done = ask(fresh, target="publish")
     assert done.returncode == 1, done.stderr
     assert re.match(said, done.stderr.splitlines()[-1])
@@ -270,11 +272,12 @@ def test_a_release_of_nobody_is_refused_before_the_first_job(fresh: Checkout) ->
 def test_an_upload_to_nowhere_is_refused_before_the_first_job(fresh: Checkout) -> None:
     done = ask(fresh, "release={creators: [{name: Ada}], license: CC0-1.0}", target="upload")
     assert done.returncode == 1, done.stderr
-    said = (
-        "ccreport: release.target is not set in config.yaml; name a folder, s3://bucket/prefix or https://host/folder"
-    )
+    said = "ccreport: release.target is not set; name a folder, s3://bucket/prefix or https://host/folder"
     assert done.stderr.splitlines()[-1] == said
     assert "rule " not in done.stderr
+    done = ask(fresh, "release={target: 'ftp://host/x'}", options=("-n",), target="upload")
+    assert done.returncode == 1, done.stderr
+    assert done.stderr.splitlines()[-1].startswith("ccreport: release.target: ftp://host/x: no such kind of address; ")
 
 
 def test_a_text_that_no_run_has_is_told_at_the_end(built: Checkout) -> None:

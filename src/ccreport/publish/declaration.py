@@ -19,8 +19,8 @@ from ccreport.report.archive_fragments.report_title import title_report
 # That of the year 9999, the last that dates have.
 LAST_SECOND: Final = 253_402_300_799
 
-NOBODY: Final = "release.creators names nobody; say in config.yaml who measured: creators: [{name: Ada Example}]"
-NO_LICENSE: Final = "release.license is not set; say in config.yaml who may use the data: license: CC-BY-4.0"
+NOBODY: Final = "release.creators names nobody; say who measured, below `release`: creators: [{name: Ada Example}]"
+NO_LICENSE: Final = "release.license is not set; say who may use the data, below `release`: license: CC-BY-4.0"
 
 
 @dataclass(frozen=True)

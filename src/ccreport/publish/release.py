@@ -72,13 +72,16 @@ def publish(
         if is_other:
             # Of the release that is replaced; beside another folder it would be another release of the same version.
             packed.unlink(missing_ok=True)
+            packed.with_name(f"{packed.name}.sha256").unlink(missing_ok=True)
     if is_other:
         print(f"{declared.version} was there with other contents and is replaced")
     release.with_name(f"{release.name}.sha256").write_text(f"{sha256}  {release.name}/{SUMS}\n", encoding="utf-8")
     print(f"release {declared.version}: {release}, sha256 of its SHA256SUMS {sha256}")
     if settings["release"]["pack"]:
         pack_folder(release, packed, moment_s, root=f"{shown[0].stem}-{declared.version}")
-        print(f"packed: {packed}")
+        sha256 = hash_file(packed)
+        packed.with_name(f"{packed.name}.sha256").write_text(f"{sha256}  {packed.name}\n", encoding="utf-8")
+        print(f"packed: {packed}, sha256 {sha256}")
 
 
 def _list_hashes(release: Path) -> dict[str, str]:

@@ -7,7 +7,7 @@ import csv
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from io import StringIO
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from typing import Final
 
 import polars as pl
@@ -19,6 +19,7 @@ from ccreport.verify import FAULTS, Check
 from ccreport.verify.descriptors import name_table
 
 SHOWN: Final = 5
+EVALUATIONS: Final = "evaluations/"
 # How an empty cell of a CSV file is shown: it has no value.
 EMPTY: Final = "nothing"
 
@@ -35,10 +36,12 @@ class CsvTable:
 
 def check_csv(release: Path, paths: Iterable[str], work: Path) -> Check:
     """Compare every CSV file of a table among these paths of a release with the same table as Parquet."""
-    listed = [path for path in sorted(paths) if path.endswith(".csv") and name_table(path)]
-    pairs = [(path, (release / path).with_suffix(".parquet")) for path in listed]
-    there = [(path, parquet) for path, parquet in pairs if parquet.is_file()]
-    failures: list[str] = []
+    files = set(paths)
+    # Typed tables, below tables/, are Parquet alone.
+    published = sorted(path for path in files if path.startswith(EVALUATIONS) and path.endswith(".parquet"))
+    pairs = [(str(PurePosixPath(path).with_suffix(".csv")), release / path) for path in published if name_table(path)]
+    there = [(path, parquet) for path, parquet in pairs if path in files]
+    failures = [f"{path}: missing beside its Parquet file" for path, _ in pairs if path not in files]
     for path, parquet in there:
         try:
             failures += list_csv_differences(path, parquet, release / path, work)

@@ -42,7 +42,7 @@ def compare_files(pairs: Iterable[tuple[str, Path, Path]]) -> Compared:
         elif published.read_bytes() == made.read_bytes():
             by_bytes += 1
         elif name.endswith(".csv") and name_table(name):
-            failures += list_other_texts(name, published, made, ("published", "made anew"))
+            failures += _list_other_texts(name, published, made)
         elif name.endswith(".parquet"):
             found = list_other_cells(name, published, made)
             by_cells += not found
@@ -50,6 +50,13 @@ def compare_files(pairs: Iterable[tuple[str, Path, Path]]) -> Compared:
         else:
             failures.append(f"{name}: other bytes than made anew")
     return Compared(by_bytes, by_cells, tuple(failures))
+
+
+def _list_other_texts(name: str, published: Path, made: Path) -> list[str]:
+    try:
+        return list_other_texts(name, published, made, ("published", "made anew"))
+    except FAULTS as error:
+        return [f"{name}: cannot be read ({error})"]
 
 
 def list_other_cells(name: str, published: Path, made: Path) -> list[str]:
@@ -60,10 +67,11 @@ def list_other_cells(name: str, published: Path, made: Path) -> list[str]:
         return [f"{name}: cannot be read ({error})"]
     if old.schema != new.schema:
         return [f"{name}: other columns than made anew"]
-    if old.height != new.height:
-        return [f"{name}: {old.height} rows, and {new.height} made anew"]
     table = name_table(name)
     key = load_schema(table).key if table else ()
+    if old.height != new.height:
+        counts = f"{name}: {count_things(old.height, 'row')}, and {new.height:,} made anew"
+        return [counts, *_list_rows_of_one(name, old, new, list(key) or old.columns)]
     found = []
     for column in old.columns:
         others = old[column].ne_missing(new[column]).arg_true()
@@ -73,4 +81,16 @@ def list_other_cells(name: str, published: Path, made: Path) -> list[str]:
             found.append(f"{name}: {row}, {column}: {values}")
         if len(others) > SHOWN:
             found.append(f"{name}: {column}: and {len(others) - SHOWN:,} more rows")
+    return found
+
+
+def _list_rows_of_one(name: str, old: pl.DataFrame, new: pl.DataFrame, key: list[str]) -> list[str]:
+    """Return which rows, by the columns that tell them apart, only one of two tables has."""
+    found = []
+    for side, other, where in ((old, new, "published"), (new, old, "made anew")):
+        alone = side.join(other, on=key, how="anti", nulls_equal=True)
+        rows = alone.head(SHOWN).iter_rows(named=True)
+        found += [f"{name}: {name_row(number, row, tuple(key))}: only {where}" for number, row in enumerate(rows, 1)]
+        if alone.height > SHOWN:
+            found.append(f"{name}: and {alone.height - SHOWN:,} more rows only {where}")
     return found

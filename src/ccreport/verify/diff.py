@@ -5,6 +5,7 @@ import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
+from ccreport.archive.layout_groups import sort_naturally
 from ccreport.core.errors import InputError
 from ccreport.publish import SUMS
 from ccreport.publish.changes.compare import Section, compare_releases, format_html, format_text
@@ -35,6 +36,7 @@ def diff(old: str, new: str, /, *, html: str = "", full: bool = False) -> int:
             for place, side in sides:
                 _require_parts(place, side)
             about = f"{before.title} ({old}) and {after.title} ({new})"
+            _warn_of_order(before, after)
             is_same = before.files == after.files
             if is_same:
                 about += f": the same release, all {len(before.files)} files have the same SHA-256"
@@ -56,6 +58,14 @@ def diff(old: str, new: str, /, *, html: str = "", full: bool = False) -> int:
     if html:
         Path(html).write_text(format_html("Two releases compared", about, sections), encoding="utf-8")
     return 0
+
+
+def _warn_of_order(before: ReleaseFolder, after: ReleaseFolder) -> None:
+    """Say so where the version given second is the older one: what it lacks is called removed."""
+    versions = [str(side.version) for side in (before, after)]
+    if sort_naturally(set(versions)) == versions[::-1]:
+        order = "; give the older release first to see what was added"
+        print(f"ccreport: version {versions[1]} is compared as the later one of {versions[0]}{order}", file=sys.stderr)
 
 
 def _require_sums(place: str, folder: Path, left_out: list[str]) -> None:
