@@ -4,6 +4,7 @@ The variable CCREPORT_SITE names the folder of the built one, CCREPORT_SCREENSHO
 """
 
 import os
+import re
 import shutil
 import subprocess
 from collections.abc import Iterator
@@ -464,11 +465,20 @@ def test_search_from_the_header_finds_a_section_and_leads_to_it(address: str, pa
         ("Data dictionary", "dictionary.html"),
         ("COLLECTION", "collection.html"),
         ("figures", "figures.html"),
+        ("Table II raw file", "tables.html#table-table-2-testbed"),
+        ("BBR vs CUBIC", "index.html"),
     ],
 )
-def test_search_ranks_the_page_whose_title_is_asked_for_first(address: str, page: Page, words: str, leads_to: str):
+def test_search_ranks_what_is_asked_for_first(address: str, page: Page, words: str, leads_to: str):
     page.goto(f"{address}/search.html?q={words}")
     assert page.locator("#search-results a").first.get_attribute("href") == leads_to
+
+
+def test_search_ranks_sections_with_all_numbers_before_those_of_other_numbers(address: str, page: Page):
+    page.goto(f"{address}/search.html?q=0.01 %25 loss 80 ms")
+    found = page.locator("#search-results li").all_inner_texts()[:5]
+    assert len(found) == 5
+    assert all(re.search(r"(?<![\d.])0\.01(?!\d)", text) for text in found)
 
 
 def test_words_that_the_index_leaves_out_change_nothing(address: str, page: Page):
