@@ -562,7 +562,7 @@ def test_suspect_runs_are_named_in_few_words() -> None:
 
 
 def test_runs_that_were_made_again_are_compared_with_others_of_their_conditions() -> None:
-    rates = {"r0": 90e6, "r1": 110e6, "r2": 100e6, "r3": 102e6, "r4": 5e6, "r6": 101e6}
+    rates = {"r0": 90e6, "r1": 110e6, "r2": 100e6, "r3": 102e6, "r4": 5e6, "r6": 101e6, "r7": 95e6, "r8": 99e6}
     hosts = {"r4": "h2"}
     runs = make_table(
         "runs", [{"run_id": run, "host": hosts.get(run, "h"), "goodput_bps": rate} for run, rate in rates.items()]
@@ -571,31 +571,37 @@ def test_runs_that_were_made_again_are_compared_with_others_of_their_conditions(
         *(("r0", 1, "failed", "a"), ("r0", 2, "interrupted", "a/2"), ("r0", 3, "completed", "a/2")),
         *(("r1", 1, "interrupted", "b"), ("r1", 2, "completed", "b"), ("r2", 1, "completed", "c")),
         *(("r4", 1, "failed", "d"), ("r4", 2, "completed", "d"), ("r5", 1, "failed", "e")),
+        *(("r7", 1, "failed", "f"), ("r7", 2, "completed", "f"), ("r8", 1, "failed", "g"), ("r8", 2, "completed", "g")),
     ]
     columns = ("run_id", "attempt_number", "attempt_outcome", "seed")
     shared = {"job": NASTY[0], "line_number": 1}
     attempts = make_table("attempts", [shared | dict(zip(columns, row, strict=True)) for row in tries])
     suspects = make_table("suspects", [{"run_id": "r0"}])
     said = html.unescape(describe_bias(attempts, runs, suspects))
-    # The others have 100, 101 and 102 Mbit/s, so 101 in the median: 90 / 101 and 110 / 101. No other run is to host h2.
+    # The others have 100, 101 and 102 Mbit/s, so 101 in the median: 90 / 101 and 99 / 101. No other run is to host h2,
+    # and of one run that was interrupted nothing is said.
     assert said == (
-        "4 runs needed more than one attempt; 3 completed, and the means lack the other 1. "
-        "2 followed a failed attempt (1 suspect, 1 with another seed); their rates (0.891 times the median of other "
-        "runs of the same conditions) are not within the spread of the others (0.990 to 1.01). 1 followed "
-        "interruptions only; their rates (1.09 times the median of other runs of the same conditions) are not within "
-        "the spread of the others (0.990 to 1.01)."
+        "6 runs needed more than one attempt; 5 completed, and the means lack the other 1. "
+        "4 followed a failed attempt (1 suspect, 1 with another seed); the rates of 3 of them (0.891 to 0.980 times "
+        "the median of other runs of the same conditions) are not within the spread of the others (0.990 to 1.01). "
+        "1 followed interruptions only."
     )
     assert describe_bias(attempts.filter(run_id="r2"), runs, suspects) == ""
-    # Between the slowest and the fastest of the others the rate of a run stands out by nothing.
-    near = runs.with_columns(goodput_bps=pl.when(run_id="r1").then(101e6).otherwise("goodput_bps"))
-    said = describe_bias(attempts.filter(pl.col("run_id").is_in(["r1", "r2"])), near, suspects)
-    assert said.startswith("1 run needed more than one attempt; 1 completed. 1 followed interruptions only; ")
-    # Of 90, 100, 101 and 102 Mbit/s and 5 to another host: 101 / 100.5 between 90 / 100.5 and 102 / 100.5.
-    assert said.endswith(" are within the spread of the others (0.896 to 1.01).")
-    # Two others have no spread: of 100 and 102 Mbit/s the median is 101.
-    few = runs.filter(~pl.col("run_id").is_in(["r0", "r6"]))
-    said = describe_bias(attempts.filter(pl.col("run_id").is_in(["r1", "r2"])), few, suspects)
-    assert said.endswith("; their rates are 1.09 times the median of other runs of the same conditions.")
+    # Between the slowest and the fastest of the others the rates stand out by nothing.
+    alike = pl.col("run_id").is_in(["r0", "r7", "r8"])
+    near = runs.with_columns(goodput_bps=pl.when(alike).then(101e6).otherwise("goodput_bps"))
+    said = describe_bias(attempts.filter(alike), near, suspects)
+    # Of 100, 101, 102 and 110 Mbit/s the median is 101.5.
+    assert said.endswith(
+        "; their rates (0.995 times the median of other runs of the same conditions) are within the "
+        "spread of the others (0.985 to 1.08)."
+    )
+    # Two others have no spread: of 100 and 102 Mbit/s the median is 101. One other is nothing to compare with.
+    few = runs.filter(~pl.col("run_id").is_in(["r1", "r6"]))
+    said = describe_bias(attempts.filter(alike), few, suspects)
+    assert said.endswith("; their rates are 0.891 to 0.980 times the median of other runs of the same conditions.")
+    said = describe_bias(attempts.filter(alike), few.filter(pl.col("run_id") != "r3"), suspects)
+    assert said.endswith(" 3 followed a failed attempt (1 suspect, 1 with another seed).")
 
 
 def test_the_first_page_names_what_was_left_out_and_why() -> None:

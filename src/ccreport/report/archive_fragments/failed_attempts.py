@@ -10,6 +10,9 @@ from ccreport.summarise.grids.plain_numbers import show_ends
 
 # Outcomes of attempts that leave no run behind.
 FAILED: Final = ("failed", "interrupted")
+# The least number of other runs to compare a run with, and of runs that are compared, that rates are told of.
+OTHERS_AT_LEAST: Final = 2
+COMPARED_AT_LEAST: Final = 3
 # Of runs that differ by nothing but chance.
 ALIKE: Final = (*PATH, "mode")
 
@@ -74,7 +77,7 @@ def _compare_rates(runs: pl.DataFrame, again: pl.DataFrame) -> pl.DataFrame:
 def _describe_part(how: str, part: pl.DataFrame, rates: pl.DataFrame) -> str:
     """Return how many runs followed such an attempt, are suspect and have another seed, and how their rates compare.
 
-    One or two other runs of the same conditions have no spread.
+    Of rates nothing is said where too few runs have others of the same conditions to be compared with.
     """
     counts = {"suspect": part["is_suspect"].sum(), "with another seed": part["has_new_seed"].sum()}
     amounts = {
@@ -84,17 +87,19 @@ def _describe_part(how: str, part: pl.DataFrame, rates: pl.DataFrame) -> str:
     }
     facts = ", ".join(f"{amount}{what}" for what, amount in amounts.items())
     said = f"{part.height:,} followed {how}{f' ({facts})' if facts else ''}"
-    own = rates.join(part, on="run_id", how="semi")
-    if own.is_empty():
-        return f"{said}; no other run of the same conditions is there to compare with."
-    of_several = own.filter(pl.col("others_count") >= SIBLINGS_AT_LEAST)
-    if of_several.is_empty():
-        return (
-            f"{said}; their rates are {show_ends(own['times'])} times the median of other runs of the same conditions."
-        )
-    own = of_several
+    known = rates.join(part, on="run_id", how="semi")
+    # Two others have a median, but no spread.
+    several, two = (known.filter(pl.col("others_count") >= count) for count in (SIBLINGS_AT_LEAST, OTHERS_AT_LEAST))
+    own = several if several.height >= COMPARED_AT_LEAST else two
+    if own.height < COMPARED_AT_LEAST:
+        return f"{said}."
+    whose = "their rates" if own.height == part.height else f"the rates of {own.height:,} of them"
+    times, median = show_ends(own["times"]), "times the median of other runs of the same conditions"
+    if own is two:
+        return f"{said}; {whose} are {times} {median}."
     others = rates.filter(~pl.col("is_again")).join(own, on=ALIKE, how="semi", nulls_equal=True)
-    times, spread = own["times"], others["times"]
-    is_within = spread.min() <= times.min() and times.max() <= spread.max()  # type: ignore[operator]
-    compared = f"are {'' if is_within else 'not '}within the spread of the others ({show_ends(spread)})"
-    return f"{said}; their rates ({show_ends(times)} times the median of other runs of the same conditions) {compared}."
+    low, high = (bound(own["times"].to_list()) for bound in (min, max))
+    spread = others["times"].to_list()
+    is_within = min(spread) <= low and high <= max(spread)
+    compared = f"are {'' if is_within else 'not '}within the spread of the others ({show_ends(others['times'])})"
+    return f"{said}; {whose} ({times} {median}) {compared}."
