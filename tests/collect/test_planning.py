@@ -186,6 +186,8 @@ def test_pacing_is_the_queues_or_the_sockets() -> None:
     assert (by_socket.senders[0].flow_maxrate_bps, by_socket.clients[0].flow_rate_bps) == (None, 2_000_000)
     declared = plan({"flow_pacing_mbps": 2, "sender_mbps": 10}).jobs[0].metadata
     assert (declared["pacing"], declared["NIC_speed"]) == ("2mbit", "10mbit")
+    # The speed of a virtual interface is nominal: where nothing limits the sender it is not known.
+    assert plan({"bottleneck_mbps": 20, "buffer_bytes": 50_000}).jobs[0].metadata["NIC_speed"] is None
 
 
 def test_flows_ask_for_ecn_where_the_queue_marks_and_with_dctcp() -> None:

@@ -19,8 +19,6 @@ from ccreport.collect.testbed.commands import find_port, list_client_commands
 
 # So that two collections of a campaign differ in nothing but what they measured.
 NAMESPACE: Final = uuid.uuid5(uuid.NAMESPACE_URL, "https://github.com/esnet/testing-harness")
-# What ethtool says of the interfaces of a testbed whose rate nothing limits.
-UNLIMITED: Final = "10000Mb/s"
 INTERFACE: Final = "s0"
 
 
@@ -55,7 +53,8 @@ def describe_job(job: Settings, conditions: Sequence[Condition], runs: Sequence[
         "parent": None,
         "NIC": INTERFACE,
         "MTU": str(job["mtu_bytes"]),
-        "NIC_speed": format_rate(to_bps(job["sender_mbps"])) or UNLIMITED,
+        # Of a virtual interface ethtool says 10 Gbit/s, which limits nothing.
+        "NIC_speed": format_rate(to_bps(job["sender_mbps"])),
         "campaign": campaign,
         "clients": [_describe_client(client, runs) for client in runs[0].clients],
         **_describe_additions(job, runs[0]),
