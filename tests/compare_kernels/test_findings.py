@@ -19,6 +19,7 @@ from archives import ROOT
 from ccreport.collect.declare.campaign import load_campaign
 from ccreport.collect.declare.planning import plan_campaign
 from ccreport.collect.kernel.find_kernel import UserKernel
+from ccreport.compare_kernels import campaigns
 from ccreport.compare_kernels.campaigns import list_steps, write_campaigns
 from ccreport.compare_kernels.carry_out import Measured
 from ccreport.compare_kernels.declaration import Comparison, Criterion, Side, load_comparison, make_comparison
@@ -317,13 +318,19 @@ def test_short_flows_of_the_scorecard_end_with_half_of_their_volume_acknowledged
         assert all(unsent + 2 * 20e6 * 0.04 / 8 < volume / 2 for volume in short[run.job])
 
 
-def test_an_algorithm_needs_a_candidate(tmp_path: Path) -> None:
+def test_an_algorithm_needs_a_candidate(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(InputError, match=r"no job of .*quick.yaml runs `candidate`"):
         write_campaigns(make_comparison("cubic", "bbr", QUICK, {}), tmp_path)
     campaign = tmp_path / "one.yaml"
     campaign.write_text(QUICK.read_text().replace("congestion_control: cubic\n", "congestion_control: candidate\n"))
-    with pytest.raises(InputError, match="say which algorithm"):
-        write_campaigns(make_comparison("default", "bbr", campaign, {}), tmp_path / "out")
+    typed = "side a: .* say which algorithm it is, for cubic by `cubic,net.ipv4.tcp_sack=0` on the command line"
+    monkeypatch.setattr(campaigns, "_find_unknown_setting", lambda *_: None)
+    with pytest.raises(InputError, match=typed):
+        write_campaigns(make_comparison("net.ipv4.tcp_sack=0", "bbr", campaign, {}), tmp_path / "out")
+    # A setting that there is not is told before.
+    monkeypatch.setattr(campaigns, "_find_unknown_setting", lambda *_: "the kernel has no setting")
+    with pytest.raises(InputError, match=r"^side a: the kernel has no setting$"):
+        write_campaigns(make_comparison("net.ipv4.tcp_snack=0", "bbr", campaign, {}), tmp_path / "out")
 
 
 @pytest.mark.parametrize("path", sorted((ROOT / "comparisons").glob("*.yaml")), ids=lambda path: path.stem)

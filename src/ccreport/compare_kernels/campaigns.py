@@ -7,6 +7,7 @@ meets the same chance on either side.
 import copy
 import re
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any, Final
@@ -16,6 +17,9 @@ import yaml
 from ccreport.collect.declare.campaign import load_campaign
 from ccreport.collect.declare.planning import plan_campaign
 from ccreport.collect.declare.sysctls import check_sysctls, find_wrong_value
+from ccreport.collect.engines import choose_place
+from ccreport.collect.kernel.known_settings import name_unknown_settings
+from ccreport.collect.plan import Plan
 from ccreport.compare_kernels.declaration import Comparison, Side
 from ccreport.core.atomic_files import replace_text
 from ccreport.core.declared_files import read_declared
@@ -37,20 +41,24 @@ def write_campaigns(
     `testbed` are settings of that name in place of the campaign's, where they are not empty.
     """
     # Faults are told with the lines of the file that somebody wrote.
-    written = load_campaign(comparison.campaign)
-    plan_campaign(written, comparison.name)
+    given = {key: value for key, value in testbed.items() if value}
+    written = load_campaign(comparison.campaign, given)
+    plan = plan_campaign(written, comparison.name)
     check_sysctls(written)
     for key, side in (("a", comparison.a), ("b", comparison.b)):
         for name, value in side.sysctls.items():
             if problem := find_wrong_value(name, str(value)):
                 raise InputError(f"side {key}: {problem}")
     declared = read_declared(comparison.campaign)
-    declared.setdefault("testbed", {}).update({key: value for key, value in testbed.items() if value})
+    declared.setdefault("testbed", {}).update(given)
+    for key, side in (("a", comparison.a), ("b", comparison.b)):
+        if problem := _find_wrong_algorithm(declared, side, comparison.campaign):
+            raise InputError(f"side {key}: {_find_unknown_setting(plan, side) or problem}")
     folder.mkdir(parents=True, exist_ok=True)
     paths = {}
     for key, side in (("a", comparison.a), ("b", comparison.b)):
         paths[key] = folder / f"{comparison.name}-{key}.yaml"
-        made = _apply(copy.deepcopy(declared), side, comparison.blocks_count, comparison.campaign)
+        made = _apply(copy.deepcopy(declared), side, comparison.blocks_count)
         made["title"] += f" (side {key}: {side.name})"
         made["testbed"]["seed"] = made["testbed"].get("seed", 1) + (comparison.seed_offset if key == "b" else 0)
         replace_text(paths[key], yaml.safe_dump(made, sort_keys=False, allow_unicode=True))
@@ -81,16 +89,37 @@ def name_session(label: str) -> str:
     return LABEL.sub(r"\2", label)
 
 
-def _apply(declared: dict[str, Any], side: Side, blocks_count: int, campaign: Path) -> dict[str, Any]:
-    """Return a campaign with the settings of a side, its sessions once for each block."""
-    declared["testbed"] |= {"kernel": side.kernel} if side.kernel else {}
+def _find_wrong_algorithm(declared: dict[str, Any], side: Side, campaign: Path) -> str | None:
+    """Return what to type where a side names no algorithm and jobs run `candidate`, or one and none does."""
     names_candidate = CANDIDATE in set(_list_algorithms(declared))
-    if names_candidate != (side.algorithm is not None):
-        problem = (
+    if names_candidate == (side.algorithm is not None):
+        return None
+    if side.algorithm is not None:
+        return (
             f"no job of {campaign} runs `{CANDIDATE}`, which {side.algorithm} could stand for; write "
             f"`congestion_control: {CANDIDATE}` in those that both sides are to run"
         )
-        raise InputError(f"{campaign} runs `{CANDIDATE}`: say which algorithm it is" if names_candidate else problem)
+    settings = [f"{name}={value}" for name, value in {**side.sysctls, **side.module_parameters}.items()]
+    typed = ",".join(["cubic", *filter(None, [side.kernel]), *settings])
+    return (
+        f"{campaign} runs `{CANDIDATE}`: say which algorithm it is, for cubic by `{typed}` on the command line or "
+        "`algorithm: cubic` in the file of the comparison"
+    )
+
+
+def _find_unknown_setting(plan: Plan, side: Side) -> str | None:
+    """Return what to say of settings of a side that its kernel lacks, null where it has all, or can load more."""
+    if not (side.sysctls or side.module_parameters):
+        return None
+    testbed = replace(plan.testbed, kernel=side.kernel or plan.testbed.kernel)
+    kernel = choose_place(replace(plan, testbed=testbed)).kernel
+    run = replace(plan.runs[0], sysctls=dict(side.sysctls), module_parameters=dict(side.module_parameters))
+    return name_unknown_settings(kernel, [run]) if kernel else None
+
+
+def _apply(declared: dict[str, Any], side: Side, blocks_count: int) -> dict[str, Any]:
+    """Return a campaign with the settings of a side, its sessions once for each block."""
+    declared["testbed"] |= {"kernel": side.kernel} if side.kernel else {}
     for job in (job for session in declared["sessions"] for job in session["jobs"]):
         for key, settings in (("sysctls", side.sysctls), ("module_parameters", side.module_parameters)):
             if settings:
