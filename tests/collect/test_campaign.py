@@ -8,10 +8,12 @@ from typing import Any
 import pytest
 from archives import ROOT
 
+from ccreport.collect.collect import blame_setting
 from ccreport.collect.declare import sysctls
 from ccreport.collect.declare.campaign import Campaign, CampaignError, load_campaign, read_campaign
 from ccreport.collect.declare.checks import check_algorithms, check_engine
 from ccreport.collect.declare.planning import plan_campaign
+from ccreport.collect.slots import RefusedSettingError
 from ccreport.core import algorithms
 from ccreport.core.declarations import load_yaml
 from ccreport.core.declared_files import DeclarationError
@@ -324,6 +326,20 @@ sessions:
             "bottleneck_mbps: [10, 20]",
             r":7: .*: a list is not a number or null; for a job each, write `for_each: \{bottleneck_mbps: ",
         ),
+        (
+            "bottleneck_mbps: 10",
+            "sysctls: {net.ipv4.tcp_ecn: [0, 1]}",
+            r":7: .*; for a job each, write `for_each: \{tcp_ecn: \[\{name: 0, sysctls: \{net.ipv4.tcp_ecn: 0\}\}, ",
+        ),
+        # A value is told before the name that it makes.
+        (
+            "{rtt_ms: [1, 2]}",
+            "{rtt_ms: [5 ms, 10]}",
+            r":9: .*, rtt_ms: `5 ms` is not a number or a list or null; write 5, in the unit of `rtt_ms`",
+        ),
+        ("{rtt_ms: [1, 2]}", "{rtt_ms: [1, 1]}", r":9: .*, for_each.rtt_ms: `1` is listed twice$"),
+        ("{rtt_ms: [1, 2]}", "{a: [{name: x}, {name: x}]}", r":9: .*, for_each.a: `x` is listed twice$"),
+        ("duration_s: 5", "duration_s: 2.5", r":2: .* whole number or null; write 3: iperf3 counts whole seconds$"),
         ("title: A sweep", "title: A sweep\ntitle: B", r":2: `title` is also in line 1; delete one of them$"),
         ("duration_s: 5", "duration_s: five", r":2: defaults.duration_s: `five` is not a whole number or null$"),
         # Near in its letters, far in its meaning: background_udp_mbps.
@@ -414,6 +430,17 @@ def test_what_namespaces_cannot_do_is_said_with_file_and_line(testbed: str, mess
     with pytest.raises(DeclarationError, match=rf"own\.yaml{message}"):
         check_engine(load_campaign(path))
     check_engine(load_campaign(path, {"engine": "auto"}))
+
+
+def test_a_setting_that_a_kernel_refuses_is_told_with_file_and_line(tmp_path: Path) -> None:
+    path = tmp_path / "own.yaml"
+    written = LINES.replace("bottleneck_mbps: 10", "sysctls: {net.ipv4.tcp_ecn: 7}").replace("{ecn: true}", "{}")
+    path.write_text(written, encoding="utf-8")
+    declared = load_campaign(path)
+    run = plan_campaign(declared, "own").runs[0]
+    refused = RefusedSettingError(run, "the kernel refuses net.ipv4.tcp_ecn = 7: Invalid argument")
+    told = f"{path}:7: session one, job a, sysctls: the kernel refuses net.ipv4.tcp_ecn = 7: Invalid argument"
+    assert str(blame_setting(declared, refused)) == told
 
 
 def test_an_empty_campaign_is_said_to_be_empty(tmp_path: Path) -> None:

@@ -33,6 +33,8 @@ def test_a_guess_is_the_nearest_in_whichever_case(word: str, known: list[str], n
         (101, {"type": ["number", "null"], "maximum": 100}, "`101` is out of range; write a number up to 100"),
         (0, {"type": "integer", "exclusiveMinimum": 0, "maximum": 9}, "write a whole number above 0 up to 9"),
         (1, {"minimum": 0, "exclusiveMaximum": 1}, "`1` is out of range; write a number from 0 below 1"),
+        (2.5, {"type": ["integer", "null"]}, "`2.5` is not a whole number or null; write 3"),
+        ("2.5 s", {"type": "integer"}, "`2.5 s` is not a whole number; write 3, in the unit of"),
         ([], {"minItems": 2}, "is empty"),
         ([1], {"minItems": 2}, "has 1 item; write at least 2"),
         ([1, 2, 3], {"maxItems": 2}, "has 3 items; write at most 2"),

@@ -26,6 +26,7 @@ from ccreport.collect.sessions import (
     read_json,
     write_json,
 )
+from ccreport.collect.slots import RefusedSettingError
 from ccreport.collect.sweep import Collection
 from ccreport.collect.testbed.guest import name_missing_algorithms
 from ccreport.core.declarations import SCHEMAS
@@ -94,6 +95,8 @@ def collect(
         print(warning, file=sys.stderr, flush=True)
     try:
         engine = _carry_out(collection)
+    except RefusedSettingError as error:
+        raise blame_setting(declared, error) from error
     except KeyboardInterrupt:
         raise InputError("stopped; the same command goes on with the missing runs") from None
     except BrokenPipeError:
@@ -182,6 +185,19 @@ def blame_job(declared: Campaign | None, plan: Plan, kernel: UserKernel) -> Inpu
                         what = f"session {session.label}, job {job['name']}, {key}: {problem}"
                         return declared.blame(CampaignError(what, (*place, key))) if declared else None
     return None
+
+
+def blame_setting(declared: Campaign, error: RefusedSettingError) -> InputError:
+    """Return what the job is told whose setting a kernel refused, with the setting's line."""
+    run = error.run
+    for session in declared.sessions:
+        for job, place in zip(session.jobs, session.places, strict=True):
+            if (session.label, job["name"]) == (run.session, run.job):
+                named = [(key, name) for key in ("sysctls", "module_parameters") for name in job[key]]
+                where = next(((key, name) for key, name in named if name in error.problem.split()), ())
+                what = ", ".join([f"session {session.label}, job {job['name']}", *where[:1]])
+                return declared.blame(CampaignError(f"{what}: {error.problem}", (*place, *where)))
+    return error
 
 
 def describe_engine(plan: Plan, place: Place, capacity_bps: int | None) -> str:

@@ -29,6 +29,14 @@ PATIENCE = 8.0
 CALIBRATION_LIMIT_S = 1800.0
 
 
+class RefusedSettingError(InputError):
+    """The kernel of a run does not take a value of its job; `problem` says which, and why."""
+
+    def __init__(self, run: Run, problem: str) -> None:
+        super().__init__(f"{run.key}: {problem}")
+        self.run, self.problem = run, problem
+
+
 @dataclass
 class Slot:
     """A slot, and the testbed that works in it, if one is up. Hands are numbered from 1."""
@@ -83,7 +91,8 @@ class Slot:
     def attempt(self, run: Run, number: int, session: Path, start_ns: int, *, keeps_cpu_bound: bool) -> Attempt:
         """Make one attempt at a run, with its files in place afterwards if they are to be kept.
 
-        Raise InputError, with the attempt in the ledger, where the kernel refused a setting: it would do so each time.
+        Raise RefusedSettingError, with the attempt in the ledger, where the kernel refused a setting, as it would each
+        time.
         """
         start, started = time.monotonic(), format_utc(datetime.now(UTC))
         clock = self._make_clock(run, session, start_ns) if self.place.clock == "virtual" else None
@@ -105,7 +114,7 @@ class Slot:
         is_kept = outcome in ("completed", "host_limited") or (outcome == "cpu_bound" and keeps_cpu_bound)
         end_attempt(self.folder, folder, session, run, attempt, is_kept=is_kept)
         if is_refused:
-            raise InputError(f"{run.key}: {message}; the sweep ends here")
+            raise RefusedSettingError(run, f"{message}; the sweep ends here")
         return attempt
 
     def _make_clock(self, run: Run, session: Path, start_ns: int) -> VirtualClock:

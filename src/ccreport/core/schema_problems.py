@@ -233,7 +233,7 @@ def _last_key(error: "ValidationError") -> str:
 def _name(value: Any, shown: str) -> str:
     if value is None:
         return f"null, or {NOTHING.format('colon')},"
-    return f"{'a list' if isinstance(value, list) else 'a group of keys' if isinstance(value, dict) else shown}"
+    return "a list" if isinstance(value, list) else "a group of keys" if isinstance(value, dict) else shown
 
 
 def _mend_group(value: Any, schema: Mapping[str, Any]) -> str:
@@ -253,7 +253,7 @@ def _mend_items(value: Any, schema: Mapping[str, Any]) -> str:
     return f"; write [{{{needed[0]}: {value}}}]" if isinstance(value, str) and len(needed) == 1 else ""
 
 
-def _mend_unit(number: float, unit: str, key: str) -> str:
+def _mend_unit(number: float, unit: str, key: str, *, is_whole: bool) -> str:
     """Return how to write a number with a unit where the key's own is meant: 0.02s as 20 for `rtt_ms`."""
     own = key.rpartition("_")[2].lower()
     if in_words := RATES_IN_WORDS.fullmatch(unit):
@@ -269,7 +269,8 @@ def _mend_unit(number: float, unit: str, key: str) -> str:
         is_alike = unit[:1] == own[:1] or (own == "pct" and unit in ("%", "percent"))
         if any(own in scales for scales in (TIMES, RATES, SIZES)) and not is_alike:
             return f"; write a number in the unit of `{key}`, without its name"
-    return f"; write {number:.12g}, in the unit of `{key}` and without its name"
+    written = math.ceil(round(number, 6)) if is_whole else f"{number:.12g}"
+    return f"; write {written}, in the unit of `{key}` and without its name"
 
 
 def _mend(value: Any, types: list[str], key: str) -> str:
@@ -279,21 +280,21 @@ def _mend(value: Any, types: list[str], key: str) -> str:
     if "boolean" in types and isinstance(value, str) and value.lower() in BOOLEANS:
         return f"; write it without quotes: {value.lower()}"
     if {*types} - {"null"} == {"array"} and isinstance(value, str | int | float):
-        value = str(value)
-        return "; an empty list is []" if value.lower() == "null" else f"; put it in brackets: [{value}]"
+        return "; an empty list is []" if str(value).lower() == "null" else f"; put it in brackets: [{value}]"
     if {*types} - {"null"} == {"array"} and isinstance(value, dict) and value:
         return f"; begin each item with a dash: `- {next(iter(value))}: …`"
+    if isinstance(value, float) and "integer" in types and math.isfinite(value):
+        return f"; write {math.ceil(value)}"
     if isinstance(value, str) and {"number", "integer"} & set(types):
         if with_unit := WITH_UNIT.fullmatch(value):
-            return _mend_unit(float(with_unit[1]), with_unit[2].lower(), key)
+            return _mend_unit(float(with_unit[1]), with_unit[2].lower(), key, is_whole="number" not in types)
         try:
             number = float(value)
         except ValueError:
             return ""
-        if not math.isfinite(number):
-            return ""
         # YAML reads 1e6 as text: it wants a dot and a sign.
-        return f"; write {int(number) if number.is_integer() else number}"
+        is_whole = number.is_integer() or "number" not in types
+        return f"; write {math.ceil(number) if is_whole else number}" if math.isfinite(number) else ""
     if isinstance(value, str) and "boolean" in types:
         return guess_near(value, ("true", "false"))
     return ""

@@ -15,6 +15,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any, Final
 
+from ccreport.collect.declare.hints import FOR_EACH_EXAMPLE, MEANT, NOT_FILLED_IN, WORD, hint_at_for_each
 from ccreport.core.algorithms import KNOWN
 from ccreport.core.declarations import SCHEMAS, load_yaml
 from ccreport.core.declared_files import DeclarationError, blame, fill_defaults, read_declared, show_path
@@ -33,12 +34,6 @@ ALTERNATIVES: Final = (
 # Settings of several keys, of which a level may set some.
 NESTED: Final = ("queue", "commands", "instruments", "module_parameters", "sysctls")
 PLACEHOLDER: Final = re.compile(r"\{([^{}]*)\}")
-# What other tools call a setting, the name of which is near that of another.
-MEANT: Final = dict.fromkeys(
-    ("bandwidth", "bandwidth_mbps", "rate_mbps"), "`bottleneck_mbps` (of the path) or `sender_mbps` (of its interface)"
-)
-FOR_EACH_EXAMPLE: Final = "write, for example, `for_each: {rtt_ms: [10, 20]}`, and {rtt_ms} in the job's name"
-NOT_FILLED_IN: Final = "is filled in only in a job's name"
 
 
 class CampaignError(DeclarationError):
@@ -147,13 +142,17 @@ def _write_out_job(
         job: Settings = {}
         for level in (*outer, own, case):
             job = _overlay(job, level)
-        job["name"] = _fill_in(declared["name"], words, place)
-        # What a case sets has been checked by no one yet.
+        name = _fill_in(declared["name"], words, place)
+        # What a case sets has been checked by no one yet; a value that is wrong makes a wrong name.
         try:
             _check_alternatives(case, place)
-            _check(job, schema, None, f"session {session}, job {job['name']}")
+            _check(job | {"name": declared["name"]}, schema, None, f"session {session}, job {name}")
         except CampaignError as error:
             raise CampaignError(str(error), (*places.get(error.place[0], ()), *error.place)) from error
+        job["name"] = name
+        if odd := [key for key, word in words.items() if f"{{{key}}}" in declared["name"] and not WORD.fullmatch(word)]:
+            problem = f"`{words[odd[0]]}` would be part of a folder's name, in which are letters, digits and . _ + = -"
+            raise CampaignError(f"{place}, for_each.{odd[0]}: {problem}; give it a short `name`", ("for_each", odd[0]))
         fill_defaults(job, copy.deepcopy(schema))
         del job["for_each"]
         yield job
@@ -165,6 +164,9 @@ def _list_cases(
     """Yield the words for placeholders, the settings and their places, of each combination, the first key slowest."""
     choices = []
     for key, values in for_each.items():
+        if twice := [value for number, value in enumerate(values) if value in values[:number]]:
+            name = twice[0].get("name") if isinstance(twice[0], dict) else twice[0]
+            raise CampaignError(f"{job}, for_each.{key}: `{name}` is listed twice", ("for_each", key))
         cases = (_read_case(key, value, known, job) for value in values)
         choices.append([(("for_each", key, number), word, case) for number, (word, case) in enumerate(cases)])
     for combination in itertools.product(*choices):
@@ -267,14 +269,12 @@ def _check(value: Any, schema: Settings, declared: Any, place: str = "") -> None
     if isinstance(given, str) and key != "name" and PLACEHOLDER.search(given):
         text, given = f"`{given}` {NOT_FILLED_IN}", "[…]"
     settings = schema["properties"].get("defaults", schema)["properties"]
-    if key in settings and (text.startswith("a list is not") or text.endswith(NOT_FILLED_IN)):
-        text += f"; {hint_at_for_each(key, given)}"
+    group = str(problem.place[-2]) if len(problem.place) > 1 and problem.place[-2] in NESTED else ""
+    if (key in settings or group) and (text.startswith("a list is not") or text.endswith(NOT_FILLED_IN)):
+        text += f"; {hint_at_for_each(key, given, group)}"
+    if key == "duration_s" and isinstance(given, float):
+        text += ": iperf3 counts whole seconds"
     raise CampaignError(f"{', '.join(where)}: {text}" if where else text, problem.culprit)
-
-
-def hint_at_for_each(key: str, values: Any) -> str:
-    """Return how to have a job for each value of a setting."""
-    return f"for a job each, write `for_each: {{{key}: {values}}}`, and {{{key}}} in the job's name"
 
 
 def _name_place(path: list[Any], declared: Any) -> list[str]:

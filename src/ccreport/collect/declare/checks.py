@@ -3,9 +3,10 @@
 from collections.abc import Iterator
 from typing import Any
 
-from ccreport.collect.declare.campaign import Campaign, CampaignError, Settings, hint_at_for_each
+from ccreport.collect.declare.campaign import Campaign, CampaignError, Settings
 from ccreport.collect.declare.clients import FLOWS_AT_MOST, asks_for_ecn, declare_clients, find_program, find_rpc
 from ccreport.collect.declare.conditions import as_list
+from ccreport.collect.declare.hints import hint_at_for_each
 from ccreport.core.algorithms import doubt_algorithm, list_available
 
 
