@@ -83,3 +83,14 @@ def test_paths_say_what_was_set_and_what_the_publication_does_not_give(tmp_path:
     assert "A star marks what the publication does not give" in page
     assert "A star" not in render_paths(paths, make_uses())
     assert render_paths(paths.clear(), make_uses()) == "No run is known.\n"
+
+
+def test_paths_are_in_the_unit_of_the_largest_value_and_without_uses_where_no_run_has_one(tmp_path: Path) -> None:
+    paths = read_paths(write_database(tmp_path), {}).with_columns(
+        nic_bps=pl.lit(None, pl.Float64), bottleneck_bps=2e7, pacing_bps=5e7, buffer_bytes=50_000
+    )
+    page = render_paths(paths, make_uses())
+    assert list_rows(page)[0] == ["sender", "a", "10, 20", "0, 0.02", "–", "50", "20", "50", "–", "2"]
+    assert "beside the flows in Mbit/s" in page
+    assert ">For<" not in page
+    assert ">Buffer, kB<" in html.unescape(page)

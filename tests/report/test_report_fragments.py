@@ -25,6 +25,7 @@ from ccreport.report.archive_fragments.archive_facts import (
     render_sessions,
     summarise_ledger,
 )
+from ccreport.report.archive_fragments.collection import render_collection
 from ccreport.report.archive_fragments.failed_attempts import describe_bias
 from ccreport.report.archive_fragments.ledger import LISTED_REJECTS, render_impossible, render_ledger, render_rejects
 from ccreport.report.archive_fragments.other_records import count_others, render_others
@@ -283,6 +284,10 @@ def test_sessions_count_their_own_runs_and_flows(inputs: dict[str, Any]):
     assert "10 to 40" in rows[0]
     assert "80&#46;5" in rows[1]
     assert [row.endswith("<td>Table II</td></tr>") for row in rows] == [True, False]
+    # Without a use there is no column of them.
+    page = render_sessions(frames["runs"], frames["flows"], make_uses(), NO_SESSIONS)
+    assert ">For<" not in page
+    assert "what its runs are for" not in page
 
 
 def test_the_first_test_of_a_session_in_virtual_time_is_by_its_clock(inputs: dict[str, Any]):
@@ -602,6 +607,18 @@ def test_runs_that_were_made_again_are_compared_with_others_of_their_conditions(
     assert said.endswith("; their rates are 0.891 to 0.980 times the median of other runs of the same conditions.")
     said = describe_bias(attempts.filter(alike), few.filter(pl.col("run_id") != "r3"), suspects)
     assert said.endswith(" 3 followed a failed attempt (1 suspect, 1 with another seed).")
+
+
+def test_where_no_processor_was_sampled_it_is_not_known_that_no_run_was_cpu_bound() -> None:
+    attempts = make_table(
+        "attempts", [{"run_id": "r", "session": "s", "line_number": 1, "attempt_outcome": "completed"}]
+    )
+    nothing = [make_table(name, []) for name in ("sessions", "calibrations")]
+    for is_bound, shown in ((None, "–"), (False, "0")):
+        runs = make_table("runs", [{"run_id": "r", "session": "s", "is_cpu_bound": is_bound}])
+        page = render_collection(*nothing, attempts, runs)
+        row = re.findall(r"<td[^>]*>(.*?)</td>", page[page.index("<code>s</code>") :])
+        assert [re.sub("<[^>]+>", "", cell) for cell in row[:4]] == ["1", "1", "1", shown]
 
 
 def test_the_first_page_names_what_was_left_out_and_why() -> None:

@@ -8,7 +8,7 @@ import polars as pl
 from ccreport.archive.doubtful_rtts import describe_doubtful
 from ccreport.figures.wording.runs import join_names
 from ccreport.inventory.kinds import MEASUREMENT_RULE
-from ccreport.report.markup.blocks import Html, number, render_table, text, verbatim
+from ccreport.report.markup.blocks import Html, leave_out_empty, number, render_table, text, verbatim
 from ccreport.report.markup.escape import escape_text
 from ccreport.summarise.grids.settings import name_rate
 from ccreport.trace.uses import name_uses
@@ -202,9 +202,12 @@ def render_sessions(runs: pl.DataFrame, flows: pl.DataFrame, uses: pl.DataFrame,
         used = uses.join(own.select("run_id"), on="run_id", how="semi")
         row = [verbatim(str(session)), *map(number, counts), text(rtts), text(names), show_start(own["start_utc"])]
         rows.append([*row, text(name_uses(used) or None)])
-    table = render_table(SESSION_HEADER, rows, title="Sessions", numbers=range(1, 5))
-    unused = "–: not used in a numbered table or figure."
-    told = f"One row for each start of the test harness, with what its runs are for. {unused}"
+    header, rows = leave_out_empty(SESSION_HEADER, rows, SESSION_HEADER[-1])
+    table = render_table(header, rows, title="Sessions", numbers=range(1, 5))
+    told = "One row for each start of the test harness"
+    if SESSION_HEADER[-1] in header:
+        told += ", with what its runs are for. –: not used in a numbered table or figure"
+    told += "."
     if not runs.join(sessions.filter(clock="virtual"), on="session", how="semi").is_empty():
         told += " Dates of tests in virtual time are those of the virtual clock."
     return f"## Sessions {{#sessions}}\n\n{told}\n\n{table}"

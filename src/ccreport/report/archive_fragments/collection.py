@@ -119,6 +119,7 @@ def _render_effort(attempts: pl.DataFrame, runs: pl.DataFrame) -> Iterator[str]:
         yield "No attempts are recorded: the sessions have no `attempts.jsonl`.\n"
         return
     ends = pl.col("started_utc") + pl.duration(milliseconds=1000 * pl.col("attempt_elapsed_s"))
+    has_mpstat = pl.col("is_cpu_bound").is_not_null().any().alias("has_mpstat")
     counted = (
         attempts.group_by("session")
         .agg(
@@ -127,8 +128,12 @@ def _render_effort(attempts: pl.DataFrame, runs: pl.DataFrame) -> Iterator[str]:
             (pl.col("attempt_elapsed_s").sum() / 3600).alias("sum_h"),
             ((ends.max() - pl.col("started_utc").min()).dt.total_milliseconds() / 3.6e6).alias("span_h"),
         )
-        .join(runs.group_by("session").agg(runs=pl.len()), on="session", how="left")
-        .with_columns(pl.col("runs").fill_null(0))
+        .join(runs.group_by("session").agg(has_mpstat, runs=pl.len()), on="session", how="left")
+        .with_columns(
+            pl.col("runs").fill_null(0),
+            # Without samples of mpstat nobody knows whether a run was CPU-bound.
+            pl.when((pl.col("cpu_bound") > 0) | pl.col("has_mpstat")).then("cpu_bound").alias("cpu_bound"),
+        )
         .sort("session")
     )
     columns = ("runs", "tries", *OUTCOMES)
@@ -141,7 +146,7 @@ def _render_effort(attempts: pl.DataFrame, runs: pl.DataFrame) -> Iterator[str]:
         ]
         for row in counted.iter_rows(named=True)
     ]
-    sums = [number(int(counted[name].sum())) for name in columns]
+    sums = [number(int(counted[name].sum()) if counted[name].count() else None) for name in columns]
     total = [Html("All"), *sums, *(_hours(sum(counted[name].drop_nulls().to_list())) for name in ("sum_h", "span_h"))]
     table = render_varying(EFFORT_HEADER, rows, title="Tries", numbers=range(1, 10), total=total)
     caption = (

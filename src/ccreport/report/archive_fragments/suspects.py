@@ -14,6 +14,7 @@ from ccreport.report.archive_fragments.calibration import LISTED_AT_MOST, descri
 from ccreport.report.archive_fragments.failed_attempts import FAILED, describe_bias
 from ccreport.report.markup.blocks import (
     Html,
+    leave_out_empty,
     link_run,
     number,
     prose,
@@ -31,6 +32,8 @@ UNCOUNTED: Final = {"no rate": "without a rate"}
 NO_TRANSFER: Final = "without a bulk transfer (RPCs, or a test that failed)"
 # What tells a run from others, in few words.
 NAMED_BY: Final = ("session", "job", "rtt_nominal_ms", "iteration")
+# The column with what a run would be in.
+USED: Final = "For"
 
 
 def render_suspects(suspects: pl.DataFrame, runs: pl.DataFrame, attempts: pl.DataFrame, uses: pl.DataFrame) -> str:
@@ -143,11 +146,12 @@ def _render_list(suspects: pl.DataFrame, runs: pl.DataFrame, attempts: pl.DataFr
         ]
         for row in ordered.head(LISTED_AT_MOST).iter_rows(named=True)
     ]
-    header = ("Run", "Rule", "Observed", "Bound", "Failed attempts before it", "For")
+    header, rows = leave_out_empty(("Run", "Rule", "Observed", "Bound", "Failed attempts before it", USED), rows, USED)
     table = render_varying(header, rows, title="Suspect runs", numbers=(2, 3), is_cut=ordered.height > LISTED_AT_MOST)
+    used = f" *{USED}*: the tables and figures that it would be in; a dash means none with a number."
     caption = (
-        "Suspect runs; each leads to the explorer. *For*: the tables and figures that it would be in; a dash means "
-        f"none with a number.{_explain_attempts(suspects)}{describe_cut(ordered, 'suspects')}"
+        f"Suspect runs; each leads to the explorer.{used if USED in header else ''}{_explain_attempts(suspects)}"
+        f"{describe_cut(ordered, 'suspects')}"
     )
     return render_float("tbl-suspects", table, caption)
 

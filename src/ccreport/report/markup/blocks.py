@@ -124,6 +124,15 @@ def render_varying(
     return fence_html(f'<p class="shared">{"The rows below" if is_cut else "All rows"}: {said}.</p>') + table
 
 
+def leave_out_empty(
+    header: Sequence[str], rows: Sequence[Sequence[Html]], column: str
+) -> tuple[list[str], list[list[Html]]]:
+    """Return header and rows without a column in which no row has anything."""
+    empty = header.index(column)
+    kept = [place for place in range(len(header)) if place != empty or any(row[place] != NONE for row in rows)]
+    return [header[place] for place in kept], [[row[place] for place in kept] for row in rows]
+
+
 def render_float(label: str, content: str, caption: str, name: str = "") -> str:
     """Return content with a label and a caption (Markdown), which begins with the number `name` in the whole report."""
     attributes = f"#{label} number={name}" if name else f"#{label}"
