@@ -61,8 +61,9 @@ def test_the_topology_has_senders_paths_and_destinations(tmp_path: Path) -> None
         "limit 10,000 packets",
         "far.example.net",
         "10.0.0.1, RTT 80 ms, 1 run",
-        "host without a name",
-        "10.0.0.1, RTT 10 ms, 1 run",
+        # An address in place of a name.
+        "10.0.0.1",
+        "RTT 10 ms, 1 run",
         "b",
         "Network",
         "bottleneck 1 Gbit/s",
@@ -83,6 +84,19 @@ def test_lines_of_a_box_break_at_a_comma_or_a_space_and_lose_nothing() -> None:
     (lines,) = (text for text in texts if "MTU 1,500 B" in text)
     assert len(lines) == 3
     assert " ".join(lines) == "interface 100 Mbit/s to 100 Gbit/s and more MTU 1,500 B"
+
+
+def test_loss_and_limit_are_those_towards_the_receiver_and_swept_queues_are_named(tmp_path: Path) -> None:
+    queues = ("fifo", "fq_codel")
+    tables = gather(*(make_run(n, {"bbr": 1.0}, queue_discipline=queue) for n, queue in enumerate(queues)))
+    netem = {"raw_file_id": "q", "device": "e", "qdisc": "netem", "delay_ms": 5.0}
+    # The way back loses nothing and has another limit.
+    ways = [{"line_number": 1, "loss_pct": 0.0, "limit_packets_count": 100_000}]
+    ways += [{"line_number": 2, "loss_pct": 0.1, "limit_packets_count": 10_000}]
+    tables["qdiscs"] = [netem | way | {"run_id": f"r{n:03}"} for n in range(2) for way in ways]
+    texts = texts_of(plot(tmp_path, tables, kind="topology"))
+    for text in ("delay 5 ms, loss 0.1 %", "limit 10,000 packets", "queue fifo, fq_codel"):
+        assert text in texts
 
 
 def test_a_topology_needs_a_destination(tmp_path: Path) -> None:

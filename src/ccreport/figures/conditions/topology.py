@@ -13,18 +13,17 @@ from ccreport.figures.select.condition_cells import keep_counted, read_matching_
 from ccreport.figures.select.declaration import FigureDeclaration
 from ccreport.figures.select.queries import UNCOUNTED, MissingFigure, read_rows
 from ccreport.figures.select.recording_database import Database
-from ccreport.figures.wording.conditions import fold_sentences, write_sentences
+from ccreport.figures.wording.conditions import PLAIN_QUEUE, fold_sentences, write_sentences
 from ccreport.summarise.grids.grid import format_size
 from ccreport.summarise.grids.settings import name_rate
 
 TOPOLOGY_COLUMNS: Final = """
     run_id, experiment_id, sender_host, host, host_address, rtt_ms, nic_bps, mtu_bytes, kernel, buffer_bytes,
-    bottleneck_bps, background_udp_bps, destinations_count, is_suspect
+    bottleneck_bps, queue_discipline, background_udp_bps, destinations_count, is_suspect
 """
 # More destinations of one sender than this are counted in a last box.
 DESTINATIONS_AT_MOST: Final = 12
 VALUES_AT_MOST: Final = 3
-UNNAMED: Final = "host without a name"
 
 
 @dataclass(frozen=True)
@@ -85,17 +84,23 @@ def _describe_sender(path: Path) -> Box:
 
 def _describe_path(path: Path) -> Box:
     netem = path.qdiscs.filter(pl.col("qdisc") == "netem")
-    losses = netem["loss_pct"].drop_nulls().unique().sort().to_list()
+    # Of the directions of a run the one that loses packets, or has the lower limit, is that of the data.
+    is_lossy = (pl.col("loss_pct") > 0).fill_null(value=False)
+    forward = netem.filter(is_lossy | ~is_lossy.any().over("run_id"))
+    limits = forward.group_by("run_id").agg(pl.col("limit_packets_count").min())["limit_packets_count"]
+    losses = forward["loss_pct"].drop_nulls().unique().sort().to_list()
     lossy = [loss for loss in losses if loss > 0]
     told = "no loss" if losses else ""
     if lossy:
         told = f"loss {'none, ' if 0.0 in losses else ''}{_join_ends(lossy)} %"
+    queues = [display_name(queue) for queue in path.runs["queue_discipline"].drop_nulls().unique().sort()]
     delay = _span("delay", netem["delay_ms"].drop_nulls(), "ms")
     lines = [
         ", ".join(filter(None, (delay, told))),
-        _span("limit", netem["limit_packets_count"].drop_nulls(), "packets"),
+        _span("limit", limits.drop_nulls(), "packets"),
         _list_numbers("bottleneck", path.runs["bottleneck_bps"], name_rate),
         _list_numbers("port buffer", path.runs["buffer_bytes"], format_size),
+        f"queue {', '.join(queues)}" if set(queues) - {PLAIN_QUEUE} else "",
         _list_numbers("background UDP", path.runs["background_udp_bps"], name_rate),
     ]
     return Box("Network emulator (netem)" if netem.height else "Network", [line for line in lines if line])
@@ -105,13 +110,13 @@ def _describe_destinations(path: Path) -> list[Box]:
     boxes = []
     for row in path.destinations.head(DESTINATIONS_AT_MOST).rows(named=True):
         ends = [rtt for rtt in (row["rtt_lowest_ms"], row["rtt_highest_ms"]) if rtt is not None]
+        # An address where no name was given.
+        name, address = row["host"] or row["host_address"], row["host_address"]
         facts = [
-            display_name(row["host_address"] or ""),
+            display_name(address) if address and address != name else "",
             f"RTT {_join_ends(ends)} ms" if ends else "RTT unknown",
             count_things(row["runs_count"], "run"),
         ]
-        # An address where no name was given.
-        name = row["host"] if row["host"] not in (None, row["host_address"]) else UNNAMED
         boxes.append(Box(display_name(name), [", ".join(fact for fact in facts if fact)]))
     rest = path.destinations.height - DESTINATIONS_AT_MOST
     return [*boxes, Box(f"and {count_things(rest, 'more destination')}", [])] if rest > 0 else boxes
@@ -163,7 +168,7 @@ def _write_caption(paths: Sequence[Path], left_out: pl.DataFrame, nowhere: int) 
             ]
         ),
         "A range is that of all runs of the sender",
-        "Delay, loss and limit are those of netem on the path, in either direction, as tc printed them"
+        "Delay, loss and limit are those of netem as tc printed them, of the direction that loses packets, if one does"
         if any((path.qdiscs["qdisc"] == "netem").any() for path in paths)
         else "No run recorded a network emulator",
     ]
