@@ -184,6 +184,18 @@ def _describe_largest_gap(facts: ConditionFacts) -> list[str]:
     where = describe_panel(keys, [most[key] for key in keys])
     if most["times"] < NEARLY_EQUAL:
         extent = "everywhere" if is_everywhere else "wherever they can be compared"
-        return [f"The algorithms’ means are less than 5 % apart {extent}"]
+        return [f"The algorithms’ means are less than 5 % apart {extent}{_describe_range(facts)}"]
     compared = "" if is_everywhere else ", where they can be compared,"
     return [f"Farthest apart{compared} at {where}: {fast} had {times} times the {facts.rate} of {slow}"]
+
+
+def _describe_range(facts: ConditionFacts) -> str:
+    """Return from where to where means go along the line that goes farthest; nothing where they are nearly equal."""
+    lines = facts.cells.group_by("panel", "series", maintain_order=True)
+    ends = lines.agg(low=pl.col("mean").min(), high=pl.col("mean").max()).filter(pl.col("low") > 0)
+    farthest = ends.sort(pl.col("high") / pl.col("low"), descending=True, maintain_order=True).head(1)
+    if farthest.is_empty() or farthest["high"].item() < NEARLY_EQUAL * farthest["low"].item():
+        return ""
+    low, high = (format_rate(farthest[end].item(), facts.unit) for end in ("low", "high"))
+    panel = facts.panels[farthest["panel"].item()]
+    return f"; over {facts.against} they go from {low} to {high}{f' at {panel}' if panel else ''}"
