@@ -435,6 +435,23 @@ def test_who_gets_more_when_they_share_is_said_by_loss_and_round_trip_time():
     assert describe_sharing(NO_COMPARISONS) == []
 
 
+def test_where_all_is_undecided_the_ratios_go_first_and_conditions_are_not_all_listed():
+    rows = [{"algorithm": name, "rate_mean_bps": rate} for name, rate in (("BBR", 9e7), ("CUBIC", 1e6))]
+    asked = [("fifo, buffer 50 kB, RTT 20 ms", 1.1), ("fq, buffer 50 kB, RTT 20 ms", 4.0), ("RTT 80 ms", 0.9)]
+    undecided = make_comparisons(*(("undecided", question, ratio) for question, ratio in asked))
+    *_, last = map(html.unescape, describe_means(make_means(rows), undecided))
+    assert last == (
+        "**BBR or CUBIC?** BBR has 0.900 to 4.00 times CUBIC’s rate (a verdict needs 3 runs of each, there is 1): "
+        f"undecided under all 3 conditions ([3 comparisons]({RATES}) of geometric means)."
+    )
+    # What a list's conditions share is said once, before it.
+    decided = make_comparisons(
+        *(("BBR faster", f"{own}, sender 9G", 2.0) for own in ("a, fifo", "b", "c, fq")), ("undecided", "d", 1.0)
+    )
+    *_, last = map(html.unescape, describe_means(make_means(rows), decided))
+    assert "BBR is faster (sender 9G) (a, fifo; b; c, fq), 2.00 times" in last
+
+
 def test_nothing_is_faster_where_no_comparison_says_so():
     rows = [{"algorithm": name, "rate_mean_bps": rate} for name, rate in (("BBR", 9e7), ("CUBIC", 1e6))]
     *_, last = describe_means(make_means(rows), make_comparisons("undecided"))

@@ -14,6 +14,7 @@ from ccreport.report.fragments.first_page.rate_findings import (
     describe_leads,
     leave_out_shared,
     link_comparisons,
+    list_shared,
     name_rate,
     say_verdict,
 )
@@ -105,16 +106,18 @@ def _describe_group(own: pl.DataFrame, total: int, rtts: pl.DataFrame) -> str:
     """Return a verdict, the conditions that have it, and by how much their rates differ."""
     verdict, where = own["verdict"][0], _name_conditions(own, rtts, is_all=own.height == total)
     if own.height == total > 1:
-        where = f"under {'both' if total == 2 else f'all {total}'} conditions {where}"
+        where = f"under {'both' if total == 2 else f'all {total}'} conditions {where}".strip()
     is_undecided = verdict == UNDECIDED
     said = f"{'undecided' if is_undecided else say_verdict(verdict)} {where}".strip()
+    if is_undecided and own.height == total > 1:
+        return ": ".join([*_say_ratios(own), said])
     return (": " if is_undecided else ", ").join([said, *_say_ratios(own)])
 
 
 def _name_conditions(own: pl.DataFrame, rtts: pl.DataFrame, *, is_all: bool) -> str:
     """Return conditions as a phrase of what they share, and in brackets the values of what they do not.
 
-    Where they are all that there are, a reader knows what they share.
+    Where they are all that there are, a reader knows what they share. Nothing where that is a list of all.
     """
     rows = [condition.split(", ") for condition in own["condition"]]
     values = [list(dict.fromkeys(column)) for column in zip(*rows, strict=False)]
@@ -122,9 +125,16 @@ def _name_conditions(own: pl.DataFrame, rtts: pl.DataFrame, *, is_all: bool) -> 
     shared = [column[0] for column in values if len(column) == 1] if is_product else []
     varied = [_merge(column) for column in values if len(column) > 1]
     if not is_product:
-        phrases = [phrase_conditions(", ".join(row)) for row in rows]
+        # The table that the sentence leads to has them all.
+        if is_all and own["verdict"][0] == UNDECIDED:
+            return ""
+        shared = list_shared(own["condition"].to_list())
+        kept = [[part for part in row if part not in shared] for row in rows]
+        if not all(kept):
+            shared, kept = [], rows
+        phrases = [phrase_conditions(", ".join(row)) for row in kept]
         # No brackets in brackets.
-        varied = phrases if not any("(" in one for one in phrases) else [", ".join(row) for row in rows]
+        varied = phrases if not any("(" in one for one in phrases) else [", ".join(row) for row in kept]
     elif len(varied) == 1 and not shared and not is_all:
         shared, varied = varied, []
     listed = "; ".join(varied)
