@@ -5,7 +5,8 @@ import sys
 from datetime import UTC, datetime, timedelta
 from itertools import pairwise
 from pathlib import Path
-from typing import Any
+from types import SimpleNamespace
+from typing import Any, cast
 
 import duckdb
 import polars as pl
@@ -19,8 +20,9 @@ from ccreport.figures.kit.value_axis import ValueAxis
 from ccreport.figures.run.chart import Plot
 from ccreport.figures.run.event_marks import list_join_places
 from ccreport.figures.run.fair_share import measure_jain, measure_shares
+from ccreport.figures.run.flows import sum_algorithms
 from ccreport.figures.run.limits import CATEGORIES
-from ccreport.figures.run.panel import read_panel
+from ccreport.figures.run.panel import FlowRates, PanelRuns, read_panel
 from ccreport.figures.run.side_by_side import draw_side_by_side
 from ccreport.figures.select.cpu_series import place_cpu_samples
 from ccreport.figures.select.declaration import FigureError, read_declaration
@@ -397,6 +399,24 @@ def lightness(colour: str) -> float:
     red, green, blue = (value / 12.92 if value <= 0.04045 else ((value + 0.055) / 1.055) ** 2.4 for value in channels)
     luminance = 0.2126 * red + 0.7152 * green + 0.0722 * blue
     return 116 * luminance ** (1 / 3) - 16 if luminance > 0.008856 else 903.3 * luminance
+
+
+def test_the_rate_above_the_limits_has_what_was_acknowledged_before_the_first_sample() -> None:
+    flow = {"run_id": "r", "flow_id": "f"}
+    begun = datetime(2026, 1, 1, tzinfo=UTC)
+    # 100 kB in 0.4 s until the first sample, 400 kB in the first second: 3.2 Mbit/s, as figures of throughput have it.
+    samples = pl.DataFrame(
+        [
+            flow
+            | {"connection_number": 1, "tcp_state": "ESTAB", "not_sent_bytes": 1, "sent_bytes": acked}
+            | {"time_utc": begun + timedelta(milliseconds=busy_ms), "busy_ms": busy_ms, "acked_bytes": acked}
+            for busy_ms, acked in ((400, 100_000), (1000, 400_000))
+        ]
+    )
+    panel = SimpleNamespace(flows=pl.DataFrame([flow | {"cc": "bbr"}]), end_s=9.0)
+    panel.tables = SimpleNamespace(samples=samples)
+    measured = FlowRates(pl.DataFrame(), "ss", 1.0)
+    assert sum_algorithms(cast("PanelRuns", panel), measured).rows() == [("r", "bbr", 0.5, 3.2e6)]
 
 
 def test_limits_are_distinct_in_grey() -> None:

@@ -43,6 +43,8 @@ LACKING: Final = {
 PANEL_HEIGHT_PX: Final = 200
 # Points of a line of theory between two powers of ten of loss.
 POINTS: Final = 10
+# A threshold of BBR that is further above the highest loss that was measured is not drawn, only named.
+THRESHOLD_WITHIN: Final = 3.0
 # IP and TCP headers with timestamps come off each packet, Ethernet's preamble, header, checksum and gap are added.
 FRAMING_BYTES: Final = 38
 THEORY_COLOUR: Final = theme.FAINT_INK
@@ -93,9 +95,10 @@ def build_response(declaration: FigureDeclaration, database: Database) -> Figure
             if cc in VERSIONS
         ),
     ]
+    bars = ", with 95 % intervals" if cells["low"].count() else ""
     chart = stack(
         [" ".join(declaration.title.split())],
-        [f"Goodput of one flow ({unit}, log scale); marks: measured, with 95 % intervals; lines: theory"],
+        [f"Goodput of one flow ({unit}, log scale); marks: measured{bars}; lines: theory"],
         key,
         arrange(panels),
     )
@@ -131,9 +134,10 @@ def predict(cells: pl.DataFrame) -> pl.DataFrame:
 
 
 def _spread_losses(cells: pl.DataFrame) -> list[float]:
-    """Return losses in %: the measured ones, BBR's thresholds, and a few between two powers of ten."""
+    """Return losses in %: the measured ones, thresholds of BBR that are near, and a few between two powers of ten."""
     measured = cells["loss_pct"].unique().sort().to_list()
     thresholds = [100 * bbr_loss_threshold(cc) for cc in cells["cc"].unique().sort() if cc in VERSIONS]
+    thresholds = [loss for loss in thresholds if loss <= THRESHOLD_WITHIN * measured[-1]]
     between = [10 ** (step / POINTS) for step in range(-5 * POINTS, 2 * POINTS)]
     ends = measured[0], max([measured[-1], *thresholds])
     return sorted({*measured, *thresholds, *(loss for loss in between if ends[0] <= loss <= ends[1])})
@@ -160,7 +164,7 @@ def _draw(
     labels: dict[str, Any] = {} if is_lowest else {"labels": False, "ticks": False}
     x_axis = alt.Axis(
         title="Random loss (%, log scale)" if is_lowest else None,
-        values=[*losses.unique().sort().to_list(), expected["loss_pct"].sort()[-1]],
+        values=sorted({*losses, expected["loss_pct"].sort()[-1]}),
         format="~g",
         grid=False,
         titleAnchor="start",

@@ -17,7 +17,7 @@ from ccreport.figures.run.panel import FlowRates, PanelRuns, measure_flow_rates,
 from ccreport.figures.select.declaration import FigureDeclaration
 from ccreport.figures.select.recording_database import Database
 from ccreport.figures.select.sampled_rates import FLOW, observe_acknowledged
-from ccreport.figures.select.series import sum_rates
+from ccreport.figures.select.series import UNKNOWN_CC, sum_rates
 from ccreport.figures.wording.runs import format_rate, format_significant
 
 RATE_HEIGHT_PX: Final = 210
@@ -62,15 +62,24 @@ def build_flows_over_time(declaration: FigureDeclaration, database: Database) ->
 
 
 def sum_flows(panel: PanelRuns, measured: FlowRates) -> pl.DataFrame:
-    """Return the rate of all flows together, in the bins of each one's: run_id, time_s, rate_bps.
+    """Return the rate of all flows together, in the bins of each one's: run_id, time_s, rate_bps."""
+    return _sum_observed(panel, measured, panel.flows.select(*FLOW, cc=pl.lit(ALL))).drop("cc")
+
+
+def sum_algorithms(panel: PanelRuns, measured: FlowRates) -> pl.DataFrame:
+    """Return the rate of each algorithm's flows together, in the bins of each flow's: run_id, cc, time_s, rate_bps."""
+    return _sum_observed(panel, measured, panel.flows.select(*FLOW, pl.col("cc").fill_null(UNKNOWN_CC)))
+
+
+def _sum_observed(panel: PanelRuns, measured: FlowRates, groups: pl.DataFrame) -> pl.DataFrame:
+    """Return the rate of the flows of each group (run_id, flow_id, cc) together.
 
     No sum of the flows' own rates: those lack the bin in which a flow joins, and what it sent before its first sample.
     """
-    samples, flows = panel.tables.samples, panel.flows
     of_ss = measured.source == "ss"
-    observed = observe_acknowledged(samples, flows) if of_ss else panel.intervals
-    pieces = observed.select(*FLOW, "start_s", "end_s", "interval_bps", cc=pl.lit(ALL))
-    rates = sum_rates(pieces, measured.bin_s).select("run_id", "time_s", pl.col("rate_bps").round())
+    observed = observe_acknowledged(panel.tables.samples, panel.flows) if of_ss else panel.intervals
+    pieces = observed.select(*FLOW, "start_s", "end_s", "interval_bps").join(groups, on=FLOW, maintain_order="left")
+    rates = sum_rates(pieces, measured.bin_s).select("run_id", "cc", "time_s", pl.col("rate_bps").round())
     return rates.filter(pl.col("time_s") < panel.end_s)
 
 

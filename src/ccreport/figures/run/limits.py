@@ -12,12 +12,13 @@ from ccreport.figures.kit.keyed_panels import KeyEntry
 from ccreport.figures.kit.value_axis import ValueAxis
 from ccreport.figures.run import chart
 from ccreport.figures.run.cpu import place_loads
+from ccreport.figures.run.flows import sum_algorithms
 from ccreport.figures.run.panel import FlowRates, PanelRuns, measure_flow_rates, read_panel
 from ccreport.figures.select.declaration import FigureDeclaration
 from ccreport.figures.select.limit_classes import classify, find_busiest, measure_growth, sum_limits
 from ccreport.figures.select.queries import MissingFigure
 from ccreport.figures.select.recording_database import Database
-from ccreport.figures.select.series import RUN_CC, UNKNOWN_CC, choose_width_s
+from ccreport.figures.select.series import UNKNOWN_CC, choose_width_s
 from ccreport.figures.wording.runs import format_significant, join_names
 
 RATE_HEIGHT_PX: Final = 210
@@ -54,7 +55,7 @@ def build_limits_over_time(declaration: FigureDeclaration, database: Database) -
     strip_bin_s = choose_width_s(spacing_s, panel.end_s, STRIP_LINES)
     strips = sum_limits(limits, strip_bin_s, panel.end_s)
     measured = measure_flow_rates(panel)
-    rates = measured.rates.group_by(*RUN_CC, "time_s").agg(pl.col("rate_bps").sum()).sort(*RUN_CC, "time_s")
+    rates = sum_algorithms(panel, measured)
     return chart.compose_figure(
         panel,
         chart.list_algorithm_key(panel.ccs) + _list_category_key(strips),
