@@ -165,7 +165,7 @@ def test_a_dry_run_ends_as_the_call_does(tmp_path: Path, capsys: pytest.CaptureF
     assert capsys.readouterr().out == ""
     # Where nothing is missing, nothing is needed either.
     show_plan(Collection(replace(plan(JOB), testbed=IMPOSSIBLE), tmp_path, tmp_path, {"one": session}))
-    assert capsys.readouterr().out.splitlines()[-1].startswith("1 run done, 0 left")
+    assert capsys.readouterr().out.splitlines()[-1].startswith("all runs are in the archive, so nothing is left")
     with pytest.raises(InputError, match=r"clock: virtual needs a user-mode kernel|apt-get install"):
         show_plan(Collection(replace(plan(JOB), testbed=IMPOSSIBLE), tmp_path, tmp_path, {}))
     assert "1 run of 1 job" in capsys.readouterr().out

@@ -402,6 +402,9 @@ def test_a_plan_in_words() -> None:
     assert virtual.splitlines()[-1] == (
         "4 runs of 1 job, 0.5 min of virtual time, about 0.2 min on idle processors with 2 at a time"
     )
+    whole = describe_plan(planned, completed=[run.key for run in planned.runs])
+    assert "\nall runs are in the archive, so nothing is left to measure" in whole
+    assert " left, " not in whole
     done = describe_plan(planned, completed=[planned.runs[0].key, "another/run/x"])
     assert done.splitlines()[-1] == "1 run done, 3 left, 0.3 min"
 

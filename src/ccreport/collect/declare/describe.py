@@ -38,7 +38,9 @@ def describe_plan(plan: Plan, completed: Collection[str] = (), capacity_bps: int
         "",
         f"{_count(len(plan.runs), 'run')} of {_count(len(plan.jobs), 'job')}, {_format_time(plan, plan.runs)}",
     ]
-    if done:
+    if done and not left:
+        lines.append("all runs are in the archive, so nothing is left to measure")
+    elif done:
         lines.append(f"{_count(len(done), 'run')} done, {len(left)} left, {_format_time(plan, left)}")
     warnings = [*_doubt_parallel(plan), *list_warnings(plan, capacity_bps)]
     return "\n".join(lines + [f"warning: {text}" for text in warnings])
