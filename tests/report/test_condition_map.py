@@ -101,6 +101,12 @@ def test_a_group_has_the_colour_of_the_version_that_the_archive_holds() -> None:
     assert len(set(others.values())) == 3
 
 
+def mix(first: str, second: str, share: int) -> str:
+    """Return a colour of so many per cent of the first and the rest of the second, as `color-mix` in sRGB does."""
+    pairs = zip(*([int(colour[at : at + 2], 16) for at in (1, 3, 5)] for colour in (first, second)), strict=True)
+    return "#" + "".join(f"{round((share * one + (100 - share) * other) / 100):02x}" for one, other in pairs)
+
+
 @pytest.mark.parametrize(("place", "ink", "paper"), [(0, "#1b222c", "#ffffff"), (1, "#e3e7ec", "#13171d")])
 def test_fields_have_the_colours_of_figures_and_text_on_them_can_be_read(place: int, ink: str, paper: str) -> None:
     style = (Path(__file__).parents[2] / "reports/styles.css").read_text(encoding="utf-8")
@@ -108,13 +114,18 @@ def test_fields_have_the_colours_of_figures_and_text_on_them_can_be_read(place: 
         name: ends for name, *ends in re.findall(r"\.of-(\w+) \{\s+--algorithm: light-dark\((\S+), (\S+)\)", style)
     }
     assert found == {cc: [own.colour, lighten(own.colour)] for cc, own in STYLES.items()}
-    parts = [int(part) for part in re.findall(r"var\(--algorithm\) (\d+)%", style)]
+    # Words in these colours, of which the palest are darkened, can be read on the page.
+    darkened = re.search(r"((?:\.of-\w+,\n)*\.of-\w+) \{\s+--of-text: .*var\(--algorithm\) (\d+)%, var\(--ink", style)
+    assert darkened
+    names, share = re.findall(r"of-(\w+)", darkened[1]), int(darkened[2])
+    for name, ends in found.items():
+        written = mix(ends[place], ink, share) if name in names else ends[place]
+        assert find_contrast(written, paper) >= 4.5, name
+    parts = [int(part) for part in re.findall(r"var\(--algorithm\) (\d+)%, var\(--paper", style)]
     assert len(parts) == 3
     for ends in found.values():
-        hue, ground = ([int(colour[at : at + 2], 16) for at in (1, 3, 5)] for colour in (ends[place], paper))
         for part in parts:
-            mixed = [round((part * one + (100 - part) * other) / 100) for one, other in zip(hue, ground, strict=True)]
-            assert find_contrast("#" + "".join(f"{channel:02x}" for channel in mixed), ink) >= 4.5
+            assert find_contrast(mix(ends[place], paper, part), ink) >= 4.5
 
 
 def test_a_question_is_a_row_and_a_column() -> None:

@@ -1,6 +1,7 @@
 """The first page's answers: which algorithm is faster, gets more, retransmits less and varies more, in words."""
 
 import html
+import re
 from pathlib import Path
 from typing import Any
 
@@ -25,8 +26,10 @@ from ccreport.report.first_page.least_shares import NO_SHARES, read_least_shares
 from ccreport.report.first_page.pairs import mark_published
 from ccreport.report.first_page.rtts import NO_RTTS
 from ccreport.report.first_page.variation import NO_VARIATION
+from ccreport.report.fragments.first_page.findings import render_list_of_findings
 from ccreport.report.fragments.first_page.mean_findings import describe_bound, describe_means
 from ccreport.report.fragments.first_page.rate_findings import describe_leads
+from ccreport.report.fragments.first_page.rates_by_loss import Look
 from ccreport.report.fragments.first_page.retransmit_findings import describe_retransmits
 from ccreport.report.fragments.first_page.sharing_findings import describe_sharing
 from ccreport.report.fragments.first_page.starvation_findings import describe_starvation
@@ -129,8 +132,8 @@ def test_who_gets_how_little_at_worst_is_said_with_the_claims_about_starvation()
     (said,) = describe_starvation(shares, judged, claims)
     short, where, told = html.unescape(said).split("\n\n")
     assert short == (
-        "**Does one starve the other?** At worst, of the rate of both, CUBIC gets 1.1 % beside BBRv1 and 5.0 % beside "
-        "BBRv2; BBRv2 gets 20 % beside CUBIC."
+        "**Does one starve the other?** At worst, of the rate of both on a single path, CUBIC gets 1.1 % beside BBRv1 "
+        "and 5.0 % beside BBRv2; BBRv2 gets 20 % beside CUBIC."
     )
     assert where == (
         "CUBIC gets its 1.1 % with 16 flows, RTT 80 ms, 1 % loss (mean of 3 runs). BBRv2 gets its 20 % with 16 flows, "
@@ -272,12 +275,20 @@ def test_where_each_algorithm_is_faster_is_said_in_plain_words_before_the_counts
     # A fifth of BBR's rate.
     short = [("CUBIC faster", f"{speed}G sender, RTT 20 ms", 0.2) for speed in (10, 40)]
     (said,) = describe_leads(make_comparisons(*lossy, *lossless, *short))
-    assert html.unescape(said) == (
-        "**BBR or CUBIC?** **No loss:** equal within ±5 % in all 3 comparisons.\\\n"
-        "**0.1 % loss:** BBR 9.50 times CUBIC’s rate with 1 flows, 2.00 times with 4.[\\\n"
+    lead, table, rest = html.unescape(said).split("\n\n", 2)
+    # The PDF has the losses in the table only.
+    losses = '[, no loss to 0.1 %]{.content-visible when-format="html"}'
+    assert lead == f"**BBR or CUBIC?** BBR’s rate over CUBIC’s{losses} (geometric means, 1 run each)."
+    # The fewest and the most flows.
+    assert read_matrix(table) == [
+        ["Loss", "1 flows", "4 flows"],
+        ["none", "equal ±5 % 1.00", "equal ±5 % 1.00"],
+        ["0.1 %", "BBR 9.50×", "BBR 2.00×"],
+    ]
+    assert rest == (
+        "**No loss:** equal within ±5 % in all 3 comparisons.\\\n"
         "**All random loss:** BBR faster in all 3 comparisons (2.00 to 9.50 times).\\\n"
-        "**Other paths (10G sender, 40G sender):** CUBIC faster in both comparisons "
-        '(5.00 times).]{.content-visible when-format="html"}\n\n'
+        "**Other paths (10G sender, 40G sender):** CUBIC faster in both comparisons (5.00 times).\n\n"
         "With random loss BBR is faster in all 3 comparisons, most with 1 flows at 0.1 % loss (9.50 "
         "times the rate). With no loss the two are equal within ±5 % in all 3 comparisons. CUBIC is faster in "
         "only 2 comparisons, most from a 10G sender (5.00 times the rate).\n\n"
@@ -315,7 +326,13 @@ def test_where_each_algorithm_is_faster_is_said_in_plain_words_before_the_counts
     assert said.startswith("**BBR or CUBIC?** Of [4 comparisons]")
 
 
-def test_a_line_for_each_loss_has_the_ratios_on_the_longest_paths_that_all_losses_have():
+def read_matrix(table: str) -> list[list[str]]:
+    """Return the words of each cell of a table, row by row."""
+    rows = re.findall(r"<tr>(.*?)</tr>", table)
+    return [[re.sub("<[^>]+>", "", cell) for cell in re.findall(r"<t[hd][^>]*>(.*?)</t[hd]>", row)] for row in rows]
+
+
+def test_a_table_has_the_ratio_at_each_loss_on_the_longest_paths_that_all_losses_have():
     def ask(loss: str, rtt: str, *ratios: tuple[float, float, float] | None) -> list[tuple[str, str, Any]]:
         names = ("alone, 1 flow", "alone, 4 flows", "alone, 16 flows", "both, 16 flows")
         asked = zip(names, ratios, strict=False)
@@ -332,26 +349,61 @@ def test_a_line_for_each_loss_has_the_ratios_on_the_longest_paths_that_all_losse
         *(("equal within ±5 %", f"no loss, {name}", 1.0) for name in "abc"),
     ]
     rtts = pl.DataFrame([("comparisons", asked[4][1], [80.0])], schema=NO_RTTS.schema, orient="row")
-    (said,) = describe_leads(make_comparisons(*asked), rtts)
-    high, low = html.unescape(said).split("\\\n")[1:3]
-    assert high == (
-        "**0.1 % loss, 80 ms:** BBR 117 times CUBIC’s rate (geometric means; 95 % interval 94.3–146) with 1 flow, "
-        "8.20 times (7.76–8.72) with 16 alone, 15.4 times (14.4–16.4) with 16 sharing.["
+    # The fifth comparison has a page of its runs, those after it have none; the last of the table has other numbers.
+    compared = make_comparisons(*asked).with_columns(
+        first_runs_count=pl.when(pl.col("question") == asked[19][1]).then(4).otherwise(5), second_runs_count=5
     )
-    # Where not all are decided the PDF has no room for it on its first page.
-    assert low == (
-        "**0.01 % loss, 80 ms:** BBR 24.1 times (11.0–52.8) with 1 flow, undecided with 16 alone, BBR 3.37 times "
-        "(3.16–3.59) with 16 sharing."
+    (said,) = describe_leads(compared, rtts, look=Look({"BBR": "bbr2"}, 5))
+    lead, table, short = html.unescape(said).split("\n\n")[:3]
+    losses = '[, 0.01 % to 0.1 % loss]{.content-visible when-format="html"}'
+    assert lead == (
+        f"**BBR or CUBIC?** BBR’s rate over CUBIC’s at 80 ms{losses} (geometric means, 95 % intervals, 5 runs each "
+        "unless given)."
     )
+    assert read_matrix(table) == [
+        ["Loss", "1 flow", "16 flows, alone", "16 flows sharing"],
+        ["0.01 %", "BBR 24.1× (11.0–52.8)", "undecided", "BBR 3.37× (3.16–3.59)"],
+        ["0.1 %", "BBR 117× (94.3–146)", "BBR 8.20× (7.76–8.72)", "BBR 15.4× (14.4–16.4) 4 and 5 runs"],
+    ]
+    assert re.findall('href="([^"]+)"', table) == ["cells_comparisons.html#cell-5"]
+    assert '<strong class="of-bbr2">BBR 24.1×</strong>' in table
+    assert short.startswith(
+        "**No loss:** equal within ±5 % in all 3 comparisons.\\\n**All random loss:** BBR faster in"
+    )
+
+
+def test_the_table_of_losses_names_who_is_ahead_and_has_no_loss_under_the_same_conditions():
     # Where CUBIC is faster its ratio, and the ends of the interval, are the other way round.
     slower = [("CUBIC faster", f"1 % loss, {n} flows", (0.25, 0.2, 0.5)) for n in (2, 3, 4)]
-    (said,) = describe_leads(make_comparisons(*slower, *asked[-3:]))
-    first = "**1 % loss:** CUBIC 4.00 times BBR’s rate (geometric means; 95 % interval 2.00–5.00) with 2 flows"
-    line = f"{first}, 4.00 times (2.00–5.00) with 4"
-    assert line in html.unescape(said)
-    # Losses that share no conditions have no lines.
-    (said,) = describe_leads(make_comparisons(*slower, ("BBR faster", "2 % loss, 9 flows", 2.0), *asked[-3:]))
-    assert "times BBR’s rate (95 %" not in html.unescape(said)
+    lossless = [("equal within ±5 %", f"no loss, {n} flows", (0.98, 0.97, 0.99)) for n in (2, 3, 4)]
+    (said,) = describe_leads(make_comparisons(*slower, *lossless))
+    lead, table, *_ = html.unescape(said).split("\n\n")
+    assert "BBR’s rate over CUBIC’s[, no loss to 1 %]" in lead
+    assert lead.endswith(" (geometric means, 95 % intervals, 1 run each).")
+    assert read_matrix(table) == [
+        ["Loss", "2 flows", "4 flows"],
+        ["none", "equal ±5 % 0.980 (0.970–0.990)", "equal ±5 % 0.980 (0.970–0.990)"],
+        ["1 %", "CUBIC 4.00× (2.00–5.00)", "CUBIC 4.00× (2.00–5.00)"],
+    ]
+    # Without comparisons of its own for each column no loss has no row.
+    others = [("equal within ±5 %", f"no loss, {n} flows", 1.0) for n in (2, 3, 5)]
+    (said,) = describe_leads(make_comparisons(*slower, *others))
+    lead, table, *_ = html.unescape(said).split("\n\n")
+    assert "BBR’s rate over CUBIC’s[, 1 % loss]" in lead
+    assert [row[0] for row in read_matrix(table)] == ["Loss", "1 %"]
+    # Losses that share no conditions have no table.
+    (said,) = describe_leads(make_comparisons(*slower, ("BBR faster", "2 % loss, 9 flows", 2.0), *lossless))
+    assert "<table" not in said
+    assert html.unescape(said).startswith(
+        "**BBR or CUBIC?** **No loss:** equal within ±5 % in all 3 comparisons.\\\n"
+        "**Random loss:** CUBIC faster in 3 of 4"
+    )
+    # The table is in sight, and what is below it; the rest is closed.
+    listed = render_list_of_findings(describe_leads(make_comparisons(*slower, *lossless)))
+    shown, folded = listed.split('<details class="fold">')
+    assert "<table" in shown
+    assert "**All random loss:**" in shown
+    assert "With random loss CUBIC is faster in all 3 comparisons" in folded
 
 
 def test_the_smallest_and_the_largest_buffer_are_told_beside_the_papers():
@@ -430,7 +482,7 @@ def test_who_gets_more_when_they_share_is_said_by_loss_and_round_trip_time():
         "CUBIC’s rate in 2 of 4 comparisons and CUBIC gets 10.0 times BBR’s rate in 1."
     )
     # The one that is seldom ahead has a line of its own.
-    assert "**Short path, 16 flows:** CUBIC gets 10.0 times BBR’s rate." in said
+    assert "**Short path, 16 flows:** CUBIC gets 10.0 times BBR’s rate (geometric means)." in said
     assert describe_sharing(make_comparisons(*asked[:1], *asked[6:])) == []
     assert describe_sharing(NO_COMPARISONS) == []
 

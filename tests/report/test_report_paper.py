@@ -296,6 +296,27 @@ def test_the_first_page_has_short_findings_and_the_picture_before_all_else(tmp_p
         "Verdict 2:": 1,
     }
     assert {said: words.count(said) for said in counts} == counts
+    # A table of the first answer is there, too, and once; it has the room of the fourth answer.
+    table = "<table class='data matrix'>\n<tr><td>BBR 24.1×</td><td>equal ±5 %</td></tr>\n</table>"
+    fenced = f"```{{=html}}\n{table}\n```".replace("\n", "\n  ")
+    first = "- **Is it 0?** Here: It is 0.0 here.\n\n  " + fenced + "\n\n  **Else:** More of 0.\n\n"
+    others = answers.partition("\n- ")[2]
+    front = front.replace(answers, f"{first}- {others}")
+    (beside := tmp_path / "beside").mkdir()
+    render(beside, index=f"{note}\n{front}\n{after}\n", next="## Figure 2: Rates {#two .unnumbered}\n\nText.\n")
+    words = read(beside)
+    parts = (
+        "Is it 0? Here",
+        "BBR 24.1×",
+        "Is it 2?",
+        "Verdict 0:",
+        "A caption",
+        "Is it 0? Else: More of 0.",
+        "Is it 3?",
+    )
+    places = [words.index(part) for part in parts]
+    assert places == sorted(places)
+    assert words.count("BBR 24.1×") == words.count("Is it 3?") == 1
 
 
 def test_offers_of_files_are_left_out(tmp_path: Path) -> None:

@@ -56,7 +56,7 @@ from ccreport.report.fragments.absent_exhibits import (
 from ccreport.report.fragments.claim_exhibits import leave_out_unrelated
 from ccreport.report.fragments.claims import describe_claims, render_claims
 from ccreport.report.fragments.claims_beside import describe_beside
-from ccreport.report.fragments.condition_map import render_condition_map
+from ccreport.report.fragments.condition_map import choose_colours, render_condition_map
 from ccreport.report.fragments.dictionary import render_dictionary
 from ccreport.report.fragments.exhibits import render_figure_fragment, render_list, render_table_fragment
 from ccreport.report.fragments.first_page.figures_asked import ask_figures
@@ -64,6 +64,7 @@ from ccreport.report.fragments.first_page.findings import render_findings
 from ccreport.report.fragments.first_page.jumps import render_jumps
 from ccreport.report.fragments.first_page.mean_findings import describe_bound, describe_means
 from ccreport.report.fragments.first_page.pairs_picture import render_picture
+from ccreport.report.fragments.first_page.rates_by_loss import Look
 from ccreport.report.fragments.first_page.software import (
     describe_release,
     describe_software,
@@ -179,11 +180,15 @@ def render_fragments(
     of_means = describe_means(
         _read_published(MEANS, declared, summaries), named_questions.filter(table_name=MEANS), rtts
     )
+    rows_at_most = declared["tables"].get(COMPARISONS, {}).get("rows_at_most", 0)
+    members, ran = ({name: own["members"] for name, own in declared["algorithms"].items()}, {*flows["cc"].drop_nulls()})
+    compared_names = {*asked["first_algorithm"], *asked["second_algorithm"]}
     found = render_findings(
         *(judged, declared["claims"], pairs, algorithms, named_questions, titles, doubted, of_versions, rtts, known),
         of_means and [*of_means, *describe_bound(runs)],
         show_algorithms(read_variation(database, declared, compared), declared),
         read_least_shares(database, declared),
+        Look(choose_colours(compared_names, members, ran), rows_at_most),
     )
     write_fragment(fragments, "findings.md", found or f"This report shows {variables['evaluation']['exhibits']}.\n")
     write_fragment(fragments, "squares.md", render_squares(judged, declared["claims"]))
@@ -220,8 +225,6 @@ def render_fragments(
     write_fragment(fragments, "campaign_keys.md", render_campaign_keys())
     write_fragment(fragments, "assumptions.md", render_assumptions(PACKAGE))
     write_fragment(fragments, "provenance.md", render_provenance(facts, config, evaluation))
-    rows_at_most = declared["tables"].get(COMPARISONS, {}).get("rows_at_most", 0)
-    members, ran = ({name: own["members"] for name, own in declared["algorithms"].items()}, {*flows["cc"].drop_nulls()})
     of_conditions = render_condition_map(named_questions, titles, rows_at_most, rtts, members=members, held=ran)
     write_fragment(fragments, "condition_map.md", of_conditions)
     for cell in sorted(reasons.keys() - (cells := set(named_cells["cell"]))):

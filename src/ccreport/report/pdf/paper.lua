@@ -12,7 +12,9 @@ local raw, typst = tables.raw, tables.typst
 local CALLOUTS = {note = 'Note', tip = 'Tip', warning = 'Warning', important = 'Important', caution = 'Caution'}
 local KINDS = {fig = 'image', tbl = 'table'}
 -- Of the first page's findings: how many sentences of the first items of their first list, the answers, and of their last.
+-- A table among the answers has the room of one.
 local SHORT_ANSWERS = {1, 1, 1, 1}
+local BESIDE_TABLE = {1, 1, 1}
 local SHORT_VERDICTS = {2, 1}
 local page, pages = '', {}
 
@@ -361,12 +363,19 @@ local function take_caveat(blocks)
   end
 end
 
--- Of findings that begin with so many sentences of their first paragraphs elsewhere, their names and what follows these;
--- nothing of those that have nothing else.
+local function is_table(block)
+  return block.t == 'RawBlock' and block.text:find('<table', 1, true) ~= nil
+end
+
+-- Of findings that begin with so many sentences of their first paragraphs elsewhere, and have their tables there, their
+-- names and what follows these; nothing of those that have nothing else.
 local function drop_said(list, counts)
   local kept = pandoc.List {}
   for number, item in ipairs(list.content) do
     local words = item[1].content
+    if counts[number] then
+      item = item:filter(function(one) return not is_table(one) end)
+    end
     local said = counts[number] and #first_sentences(words, counts[number]) or 0
     local left = pandoc.Inlines {table.unpack(words, said + 1)}
     if said == 0 then
@@ -403,11 +412,13 @@ local function arrange_front(blocks)
     for number, count in ipairs(counts) do
       local item = list and list.content[number]
       if item then
-        short:insert({pandoc.Plain(first_sentences(item[1].content, count))})
+        short:insert(pandoc.Blocks {pandoc.Plain(first_sentences(item[1].content, count))} .. item:filter(is_table))
       end
     end
   end
-  shorten(lists[1], SHORT_ANSWERS)
+  local has_table = lists[1] and lists[1].content:find_if(function(item) return item:find_if(is_table) ~= nil end)
+  local answers = has_table and BESIDE_TABLE or SHORT_ANSWERS
+  shorten(lists[1], answers)
   shorten(#lists > 1 and lists[#lists], SHORT_VERDICTS)
   if #short == 0 or not has_picture then
     return blocks
@@ -429,7 +440,7 @@ local function arrange_front(blocks)
     BulletList = function(list)
       place_of_list = place_of_list + 1
       local is_last = place_of_list == #lists and #lists > 1
-      return drop_said(list, place_of_list == 1 and SHORT_ANSWERS or is_last and SHORT_VERDICTS or {})
+      return drop_said(list, place_of_list == 1 and answers or is_last and SHORT_VERDICTS or {})
     end,
   })
   for number = place + 1, #blocks do

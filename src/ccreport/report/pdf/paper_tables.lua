@@ -30,6 +30,9 @@ local function data_table(element)
   end
   rows:extend(element.foot.rows)
   parts:extend(rows:map(function(row) return '(' .. cells(row, sides, '') .. ',)' end))
+  if element.classes:includes('matrix') then
+    parts:insert('compact: true')
+  end
   return raw('#data-table(' .. table.concat(parts, ',\n') .. ',\n)')
 end
 

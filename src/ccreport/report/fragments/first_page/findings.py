@@ -21,6 +21,7 @@ from ccreport.report.fragments.first_page.rate_findings import (
     describe_leads,
     link_comparisons,
 )
+from ccreport.report.fragments.first_page.rates_by_loss import PLAIN, Look
 from ccreport.report.fragments.first_page.retransmit_findings import describe_retransmits
 from ccreport.report.fragments.first_page.sharing_findings import describe_sharing
 from ccreport.report.fragments.first_page.starvation_findings import describe_starvation
@@ -30,6 +31,8 @@ from ccreport.report.markup.escape import escape_text
 from ccreport.summarise.grids.plain_numbers import show_plain
 
 MORE: Final = "More"
+# How a table begins.
+FENCE: Final = "```"
 PAIRS_PAGE: Final = "reproduction.qmd"
 # Of claims that are contradicted.
 NAMED: Final = 4
@@ -50,6 +53,7 @@ def render_findings(
     of_means: Sequence[str] = (),
     variation: pl.DataFrame = NO_VARIATION,
     shares: pl.DataFrame = NO_SHARES,
+    look: Look = PLAIN,
 ) -> str:
     """Return the findings as a list of sentences, without those that there is nothing to say of.
 
@@ -57,11 +61,11 @@ def render_findings(
     `comparisons` is the table of that name, `titles` are those of tables by name, `doubted` are published pairs that
     look wrong, each with the reason, `of_versions` are sentences on versions of an algorithm, `rtts` is as `read_rtts`
     returns it, `variation` as `read_variation` does, `shares` as `read_least_shares` does, `explained` has the `causes`
-    of claims and why `pairs` are not reproduced. Where nothing published is compared, `of_means` are said in place of
-    comparisons; without claims, too, nothing else.
+    of claims and why `pairs` are not reproduced, `look` is that of a table of losses. Where nothing published is
+    compared, `of_means` are said in place of comparisons; without claims, too, nothing else.
     """
     answers = (pairs.is_empty() and of_means) or [
-        *describe_leads(comparisons, rtts, titles),
+        *describe_leads(comparisons, rtts, titles, look),
         *describe_sharing(comparisons, rtts, titles, pairs),
         *describe_retransmits(comparisons, rtts),
         *describe_variation(variation),
@@ -96,7 +100,8 @@ def render_findings(
 def render_list_of_findings(findings: Sequence[str], kind: str = "") -> str:
     """Return findings as the first page lists them, nothing where there are none; `kind` is a class of the list.
 
-    The first paragraph of each is shown; a second is closed until a reader opens it.
+    The first paragraph of each is shown, with a table below it and the paragraph behind that; what follows is closed
+    until a reader opens it.
     """
     items = (_fold_second(*finding.split(PARAGRAPH)) for finding in findings)
     found = "\n".join(f"- {textwrap.indent(item, '  ').lstrip()}" for item in items)
@@ -104,6 +109,8 @@ def render_list_of_findings(findings: Sequence[str], kind: str = "") -> str:
 
 
 def _fold_second(shown: str, *folded: str) -> str:
+    if folded and folded[0].startswith(FENCE):
+        shown, folded = PARAGRAPH.join((shown, *folded[:2])), folded[2:]
     fold = f"{open_fold(MORE)}\n{PARAGRAPH.join(folded)}\n\n{close_fold()}"
     return f"{shown}{PARAGRAPH}{fold}" if folded else shown
 

@@ -14,7 +14,7 @@ from ccreport.report.first_page.pairs import PUBLISHED, UNPUBLISHED
 from ccreport.report.first_page.rtts import NO_RTTS, name_rtts
 from ccreport.report.fragments.failed_pairs import name_table
 from ccreport.report.fragments.first_page.condition_phrases import add_bracket, phrase_conditions
-from ccreport.report.fragments.first_page.rates_by_loss import tell_by_loss
+from ccreport.report.fragments.first_page.rates_by_loss import PLAIN, Look, render_by_loss
 from ccreport.report.fragments.first_page.short_answers import NO_LOSS, OTHER, RANDOM, shorten_rates
 from ccreport.report.markup.escape import escape_text
 from ccreport.summarise.grids.plain_numbers import show_ends, show_plain
@@ -43,19 +43,25 @@ def link_comparisons(words: str, filtered: str) -> str:
 
 
 def describe_leads(
-    comparisons: pl.DataFrame, rtts: pl.DataFrame = NO_RTTS, titles: Mapping[str, str] = NO_TITLES
+    comparisons: pl.DataFrame,
+    rtts: pl.DataFrame = NO_RTTS,
+    titles: Mapping[str, str] = NO_TITLES,
+    look: Look = PLAIN,
 ) -> list[str]:
     """Return a sentence on each pair of algorithms whose rates the table `comparisons` compares, as Markdown.
 
-    `rtts` is as `read_rtts` returns it, `titles` are those of tables by name.
+    `rtts` is as `read_rtts` returns it, `titles` are those of tables by name, `look` is that of a table of losses.
     """
-    rates = comparisons.filter(pl.col("measure").str.ends_with("_bps"))
+    rates = comparisons.with_row_index("number", 1).filter(pl.col("measure").str.ends_with("_bps"))
     pairs = rates.partition_by("first_algorithm", "second_algorithm", maintain_order=True)
-    return [_describe_pair(pair, rtts, titles) for pair in pairs]
+    return [_describe_pair(pair, rtts, titles, look) for pair in pairs]
 
 
-def _describe_pair(pair: pl.DataFrame, rtts: pl.DataFrame, titles: Mapping[str, str]) -> str:
-    """Return an answer in plain words; in a second paragraph intervals, and how many comparisons have each verdict."""
+def _describe_pair(pair: pl.DataFrame, rtts: pl.DataFrame, titles: Mapping[str, str], look: Look) -> str:
+    """Return an answer in plain words; in a second paragraph intervals, and how many comparisons have each verdict.
+
+    Where the losses share conditions a table of these comes first, which the answer is behind.
+    """
     first, second, *_ = pair.select("first_algorithm", "second_algorithm").row(0)
     pair = pair.with_columns(condition=leave_out_shared(pair["question"]))
     compared = link_comparisons(count_things(pair.height, "comparison"), pair["measure"][0].removesuffix("_bps"))
@@ -65,10 +71,10 @@ def _describe_pair(pair: pl.DataFrame, rtts: pl.DataFrame, titles: Mapping[str, 
     said += [f"{undecided:,} undecided"] if undecided else []
     parts = part_by_loss(pair)
     places = _name_parts(parts, titles)
+    of_losses = parts and render_by_loss(parts[RANDOM], parts[NO_LOSS], rtts, name_rate(pair), look)
+    lead, table = of_losses or ("", "")
     # Where the losses are is said with the counts, which the other paths are beside the name.
-    short = shorten_rates(
-        parts, *(tell_by_loss(parts[RANDOM], rtts, name_rate(pair)) if parts else ([], [])), places | {RANDOM: ""}
-    )
+    short = shorten_rates(parts, places | {RANDOM: ""}, is_beside_table=bool(table))
     by_loss, intervals = [*zip(*_answer_by_loss(pair, rtts), strict=True)] or ((), ())
     said_first, *others = (*_answer(pair, parts, rtts, places, names_most=not by_loss), "")
     sentences = filter(None, (said_first, *by_loss, *others))
@@ -83,6 +89,8 @@ def _describe_pair(pair: pl.DataFrame, rtts: pl.DataFrame, titles: Mapping[str, 
     )
     if not answer:
         return f"{title} {counts}"
+    if table:
+        return PARAGRAPH.join((f"{title} {lead}.", table, short, answer, " ".join([*intervals, counts])))
     if short:
         return PARAGRAPH.join((f"{title} {short}", answer, " ".join([*intervals, counts])))
     # A sentence alone is not worth a fold.

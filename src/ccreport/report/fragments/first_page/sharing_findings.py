@@ -144,7 +144,7 @@ def _tell_exceptions(others: pl.DataFrame, rtts: pl.DataFrame) -> Iterator[tuple
     here = name_rtts(rtts, own)
     named = [part for part in parts if not (here and RTT.fullmatch(part))]
     where = escape_text(", ".join([*named, *([span_rtts(here)] if here else [])]))
-    yield where, escape_text(f"{own['ahead_algorithm'][0]} gets {_name_times(own)}")
+    yield where, escape_text(f"{own['ahead_algorithm'][0]} gets {_name_times(own)} (geometric means)")
 
 
 def _name_times(own: pl.DataFrame) -> str:

@@ -34,23 +34,17 @@ def join_parts(parts: Iterable[tuple[str, str]], counts: Iterable[tuple[str, str
     return BREAK.join(shown) + (f'[{rest}]{{.content-visible when-format="html"}}' if counted else "")
 
 
-def shorten_rates(
-    parts: Mapping[str, pl.DataFrame],
-    clear: Sequence[tuple[str, str]],
-    others: Sequence[tuple[str, str]],
-    places: Mapping[str, str],
-) -> str:
+def shorten_rates(parts: Mapping[str, pl.DataFrame], places: Mapping[str, str], *, is_beside_table: bool) -> str:
     """Return which algorithm is faster in most comparisons of each kind of condition, by `NAMES`, and by how much.
 
-    Lines on single losses, `clear` and `others`, go before the counts; `places` has where each kind is found.
+    `places` has where each kind is found. A table beside it shows some of the comparisons with random loss.
     """
-    known = {kind: own for kind, own in parts.items() if own.height}
-    told = {kind: (f"{NAMES[kind]}{places[kind]}", _sum_up(known[kind])) for kind in NAMES if kind in known}
-    if not clear and not others:
-        return join_parts(told.values())
-    name, said = told[RANDOM]
-    rest = [told[OTHER]] if OTHER in told else []
-    return join_parts([told[NO_LOSS], *clear], [*others, (f"all {name}", said), *rest])
+    names = {**NAMES, RANDOM: f"all {NAMES[RANDOM]}"} if is_beside_table else NAMES
+    return join_parts((f"{names[kind]}{places[kind]}", _sum_up(parts[kind])) for kind in NAMES if _has(parts, kind))
+
+
+def _has(parts: Mapping[str, pl.DataFrame], kind: str) -> bool:
+    return kind in parts and not parts[kind].is_empty()
 
 
 def _sum_up(own: pl.DataFrame) -> str:

@@ -33,7 +33,7 @@ def describe_starvation(shares: pl.DataFrame, judged: pl.DataFrame, claims: Mapp
     own = shares.partition_by("algorithm", maintain_order=True)
     worst = "; ".join(map(_name_shares, own))
     where = " ".join(_tell_where(row) for row in shares.iter_rows(named=True))
-    short = f"At worst, of the rate of both, {worst}.{PARAGRAPH}"
+    short = f"At worst, of the rate of both on a single path, {worst}.{PARAGRAPH}"
     return [f"**Does one starve the other?** {short}{where} {of_paper}{PARAGRAPH}{told}"]
 
 
