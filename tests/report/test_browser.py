@@ -433,13 +433,37 @@ def test_on_a_phone_the_first_screen_has_an_answer_and_what_it_is_measured_on_fo
     page.set_viewport_size(PHONE)
     page.goto((built_site / "index.html").as_uri())
     top = "element => element.getBoundingClientRect().top"
-    # The first answer's first three conditions, and where the fourth begins.
-    fourth = page.locator(".answer li").first.locator("strong").nth(4).bounding_box()
-    assert fourth["y"] <= PHONE["height"]
+    # All of the first answer's table.
+    table = page.locator(".answer li").first.locator(".matrix").bounding_box()
+    assert table["y"] + table["height"] <= PHONE["height"]
+    box = page.locator(".answer .table-scroll").first
+    assert box.evaluate("box => box.scrollWidth <= box.clientWidth")
     about, picture = (page.locator(name).first.evaluate(top) for name in (".callout", ".forest"))
     assert page.locator(".answer").first.evaluate(top) < about < picture
     page.locator('.jumps a[href="#results"]').click()
     assert page.locator(".answer").first.evaluate(top) < 100
+
+
+def test_long_lists_of_the_first_page_are_closed_on_a_phone_only(site: Path, page: Page, browser: Browser):
+    address = (site / "index.html").as_uri()
+    page.set_viewport_size(PHONE)
+    page.goto(address)
+    folds, own = page.locator("details.on-phone"), page.locator("#measured details.on-phone")
+    assert folds.count() >= 4
+    assert folds.evaluate_all("folds => folds.some(fold => fold.open)") is False
+    assert own.locator("summary").is_visible()
+    # A link to the section opens it.
+    page.goto(f"{address}#measured")
+    assert own.locator("p").first.is_visible()
+    page.set_viewport_size({"width": 1400, "height": 900})
+    page.wait_for_function("[...document.querySelectorAll('details.on-phone')].every(fold => fold.open)")
+    assert not own.locator("summary").is_visible()
+    # Without scripts nothing closes them.
+    context = browser.new_context(java_script_enabled=False, viewport=PHONE)
+    unscripted = context.new_page()
+    unscripted.goto(address)
+    assert unscripted.locator("#measured details.on-phone p").first.is_visible()
+    context.close()
 
 
 def test_search_from_the_header_finds_a_section_and_leads_to_it(address: str, page: Page):

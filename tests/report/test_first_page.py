@@ -150,6 +150,19 @@ def test_claims_that_fail_in_direction_are_told_from_those_of_equality_and_those
         "c: 5.00 here, 0.9–1.1 by the claim",
         "c: 0.900 here, at least 2 by the claim",
     ]
+    # With its recorded cause, which those that differ only in size have on their own page.
+    causes = {"the *buffer* is ours": ["first", "third"]}
+    shown = html.unescape(render_strip(judged, declare(judged, 1.0), causes))
+    assert re.findall("<small>([^<]+)<", shown)[1:3] == [
+        "c: 5.00 here, 0.9–1.1 by the claim",
+        "recorded cause: the *buffer* is ours",
+    ]
+    assert shown.count("recorded cause") == 1
+    # On a phone a list is closed until a tap, but for what is contradicted.
+    assert re.findall(r'class="count">([^<]+)</span>\n(<\w+)', shown) == [
+        ("3 contradicted", "<ul"),
+        ("1 differs only in size", "<details"),
+    ]
 
 
 def test_a_claim_fails_by_its_worst_check_in_the_unit_that_is_shown():

@@ -8,7 +8,16 @@ import polars as pl
 from ccreport.archive.doubtful_rtts import describe_doubtful
 from ccreport.figures.wording.runs import join_names
 from ccreport.inventory.kinds import MEASUREMENT_RULE
-from ccreport.report.markup.blocks import Html, leave_out_empty, number, render_table, text, verbatim
+from ccreport.report.markup.blocks import (
+    Html,
+    close_fold,
+    leave_out_empty,
+    number,
+    open_phone_fold,
+    render_table,
+    text,
+    verbatim,
+)
 from ccreport.report.markup.escape import escape_text
 from ccreport.summarise.grids.settings import name_rate
 from ccreport.trace.uses import name_uses
@@ -210,7 +219,8 @@ def render_sessions(runs: pl.DataFrame, flows: pl.DataFrame, uses: pl.DataFrame,
     told += "."
     if not runs.join(sessions.filter(clock="virtual"), on="session", how="semi").is_empty():
         told += " Dates of tests in virtual time are those of the virtual clock."
-    return f"## Sessions {{#sessions}}\n\n{told}\n\n{table}"
+    opened = open_phone_fold(_count(len(rows), "session"))
+    return f"## Sessions {{#sessions}}\n\n{told}\n\n{opened}\n{table}\n{close_fold()}"
 
 
 def _count(things: int, noun: str) -> str:

@@ -6,9 +6,10 @@ from typing import Final
 
 import polars as pl
 
+from ccreport.core.text import count_things
 from ccreport.rebuild.batches import table_files
 from ccreport.report.archive_fragments.archive_facts import show_dates, show_names
-from ccreport.report.markup.blocks import number, render_table, text
+from ccreport.report.markup.blocks import close_fold, number, open_phone_fold, render_table, text
 
 ALL: Final = pl.lit(value=True)
 # Noun, table, what counts one, the rows that count, whose they are, and when they were measured.
@@ -69,4 +70,5 @@ def render_others(others: pl.DataFrame) -> str:
         for row in others.iter_rows(named=True)
     ]
     table = render_table(HEADER, rows, title="Other measurements", numbers=(1, 2))
-    return f"## Besides runs of bulk transfers {{#others}}\n\n{table}"
+    opened = open_phone_fold(count_things(len(rows), "kind"))
+    return f"## Besides runs of bulk transfers {{#others}}\n\n{opened}\n{table}\n{close_fold()}"

@@ -12,6 +12,13 @@
     if (fold) fold.open = true;
   };
 
+  // Long lists are closed on a phone.
+  const phone = matchMedia("(max-width: 40rem)");
+  const foldLists = () => {
+    for (const list of document.querySelectorAll("details.on-phone")) list.open = !phone.matches;
+    openFold();
+  };
+
   // A box is a stop of the Tab key only where there is something to scroll.
   const watchBoxes = boxes => {
     const observer = new ResizeObserver(entries => {
@@ -24,7 +31,6 @@
   };
 
   // On a phone a tap shows a figure as large as it was drawn, in a box that scrolls sideways, and another one fits it in.
-  const phone = matchMedia("(max-width: 40rem)");
   const setUpFigure = link => {
     const [box, image] = [link.closest(".figure-scroll"), link.querySelector("img")];
     const fit = () => {
@@ -49,7 +55,8 @@
   };
 
   document.addEventListener("DOMContentLoaded", () => {
-    openFold();
+    foldLists();
+    phone.addEventListener("change", foldLists);
     document.querySelectorAll(".figure-scroll a:has(> img)").forEach(setUpFigure);
     addEventListener("hashchange", openFold);
     watchBoxes(document.querySelectorAll(BOXES));

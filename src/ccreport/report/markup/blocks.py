@@ -149,6 +149,11 @@ def open_fold(summary: str) -> str:
     return fence_html(f'<details class="fold"><summary>{text(summary)}</summary>')
 
 
+def open_phone_fold(summary: str) -> str:
+    """Return the beginning of a part of a page that is closed on a phone only; elsewhere its summary is not shown."""
+    return fence_html(f'<details class="fold part on-phone" open><summary>{text(summary)}</summary>')
+
+
 def close_fold() -> str:
     """Return the end of such a part."""
     return fence_html("</details>")
