@@ -6,10 +6,11 @@ from pathlib import Path
 from typing import Any
 
 import duckdb
+import polars as pl
 import pytest
 import yaml
 from archives import ROOT
-from figure_inputs import declare, make_database, make_tables
+from figure_inputs import EPOCH, declare, make_database, make_tables
 
 from ccreport.__main__ import EXAMPLES, main
 from ccreport.core.declarations import SCHEMAS
@@ -98,6 +99,16 @@ def test_a_condition_that_no_run_meets_is_told_from_those_of_its_panels(database
         with pytest.raises(InputError) as refused:
             plot_figure("f", evaluation, tmp_path / "drawn", database)
         assert (own in str(refused.value)) is is_told
+
+
+def test_runs_of_another_kind_of_test_are_told_where_a_figure_has_panels(tmp_path: Path) -> None:
+    # Runs that were measured, and so began at a time, with its zone.
+    tables = make_tables("dest", "src")
+    tables["runs"] = tables["runs"].with_columns(start_utc=pl.lit(EPOCH))
+    database = make_database(tmp_path, tables)
+    evaluation = declare(tmp_path, where="TRUE", panels=[{"title": "A", "where": "mode <> 'both'"}])
+    with pytest.raises(FigureError, match=r"Panel \(a\), A, is left out: of \d+ runs? that match, none ran both"):
+        plot_figure("f", evaluation, tmp_path / "drawn", database)
 
 
 @pytest.mark.parametrize(

@@ -53,6 +53,11 @@ def connection(tmp_path_factory: pytest.TempPathFactory) -> Iterator[duckdb.Duck
         ),
         # What no row has is said, and nothing of what else there is.
         ("FROM runs WHERE rtt_ms = 20 AND job = 'x9'", "No row has job = 'x9'; there are 'j'"),
+        # Of times with a zone DuckDB makes no objects of Python.
+        (
+            "FROM (SELECT TIMESTAMPTZ '2026-01-01 00:00:00+00' AS start_utc) WHERE start_utc = '2001-01-01'",
+            "No row has start_utc = '2001-01-01'; did you mean `2026-01-01 00:00:00`?",
+        ),
         # Columns of an outer query are not known to one within.
         ("FROM runs WHERE EXISTS (FROM flows WHERE flows.run_id = runs.run_id AND runs.rtt_ms = 10)", ""),
     ],
@@ -77,6 +82,10 @@ def test_conditions_that_no_row_meets_together(query: str, told: str, connection
             "These numbers pool up to 2 values of `rtt_ms`; add it to GROUP BY to tell them apart",
         ),
         ("SELECT rtt_ms, sharing, algorithm, avg(goodput_bps) FROM measured GROUP BY ALL", ""),
+        (
+            "SELECT TIMESTAMPTZ '2026-01-01' AS day, avg(goodput_bps) FROM measured WHERE sharing = 'alone' GROUP BY 1",
+            "These means pool up to 2 values of `rtt_ms`; add it to GROUP BY to tell them apart",
+        ),
         ("SELECT avg(goodput_bps) FROM measured WHERE sharing = 'alone' AND rtt_ms = 10", ""),
         # Neither numbers of other things nor queries within are looked at.
         ("SELECT count(*), avg(duration_s) FROM measured", ""),

@@ -25,6 +25,7 @@ from ccreport.core.evaluation import load_evaluation
 from ccreport.core.tables import conform, write_table
 from ccreport.summarise.compute_table import compute_table
 from ccreport.summarise.database import QueryError, connect, quote_name, read_files
+from ccreport.summarise.open_database import fetch_rows
 from ccreport.summarise.refused_sql import refuse_sql
 from ccreport.summarise.suspect_runs import include_suspects
 
@@ -241,8 +242,7 @@ def _measure(connection: duckdb.DuckDBPyConnection, name: str, sql: str, extreme
     Raise QueryError where it has no such row.
     """
     try:
-        found = connection.execute(sql)
-        columns, rows = [name for name, *_ in found.description or ()], found.fetchall()
+        columns, rows = fetch_rows(connection, sql)
     except duckdb.Error as error:
         hint = "; what mean_of and quotient_of return is selected as it is" if NOT_UNNESTED in str(error) else ""
         raise QueryError(f"{name}: {error}{hint}") from error

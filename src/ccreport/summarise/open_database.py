@@ -1,13 +1,14 @@
-"""A database of results opened, or in a line why a path is not that of one."""
+"""A database of results opened, or in a line why a path is not that of one, and rows of it."""
 
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 import duckdb
 
 from ccreport.core.errors import InputError
 
 EXAMPLE: Final = "results/esnet-dtn/archive.duckdb"
+ZONED: Final = " WITH TIME ZONE"
 
 
 def open_database(path: Path, *, read_only: bool = True) -> duckdb.DuckDBPyConnection:
@@ -20,3 +21,17 @@ def open_database(path: Path, *, read_only: bool = True) -> duckdb.DuckDBPyConne
         within = min((*path.glob("*.duckdb"), *path.glob("*/*.duckdb")), default=EXAMPLE)
         problem = "is a folder" if path.is_dir() else "does not exist"
         raise InputError(f"{path} {problem}; name the database of an evaluation, such as {within}") from error
+
+
+def fetch_rows(connection: duckdb.DuckDBPyConnection, query: str) -> tuple[list[str], list[tuple[Any, ...]]]:
+    """Return the names of a query's columns and its rows, with times of UTC as Python has them without a zone.
+
+    Of times with a zone DuckDB makes objects of Python only where the package pytz is installed.
+    """
+    found = connection.execute(query)
+    names, types = [[str(told[place]) for told in found.description or ()] for place in (0, 1)]
+    if any(ZONED in kind for kind in types):
+        columns = [f"column_{number}" for number in range(len(names))]
+        casts = ", ".join(f"{own}::{kind.replace(ZONED, '')}" for own, kind in zip(columns, types, strict=True))
+        found = connection.execute(f"SELECT {casts} FROM (\n{query}\n) AS found({', '.join(columns)})")
+    return names, found.fetchall()

@@ -199,8 +199,8 @@ def _name_table(connection: duckdb.DuckDBPyConnection, said: str) -> str:
         return ""
     begun = connection.execute(
         "SELECT name FROM (SHOW TABLES) WHERE starts_with(name, ?) ORDER BY length(name), name LIMIT 1", [table[1]]
-    ).fetchone()
-    return f"; did you mean `{begun[0]}`?" if begun else ""
+    ).fetchall()
+    return f"; did you mean `{begun[0][0]}`?" if begun else ""
 
 
 def refuse_sql(error: duckdb.Error, place: Place, said: str, query: str = "") -> DeclarationError:
@@ -210,7 +210,7 @@ def refuse_sql(error: duckdb.Error, place: Place, said: str, query: str = "") ->
 
 def refuse_list(connection: duckdb.DuckDBPyConnection, condition: str) -> None:
     """Raise duckdb.Error where a condition is a list, as by a decimal comma, which else is refused of rows only."""
-    (parsed,) = connection.execute("SELECT json_serialize_sql(?)", [f"SELECT (\n{condition}\n)"]).fetchone() or ("{}",)
+    (parsed,) = connection.execute("SELECT json_serialize_sql(?)", [f"SELECT (\n{condition}\n)"]).fetchall()[0]
     for statement in json.loads(parsed).get("statements", []):
         if statement["node"].get("select_list", [{}])[0].get("function_name") == "row":
             raise duckdb.ConversionException(f"Conversion Error: {LIST}")

@@ -31,7 +31,7 @@ def _has_data(names: list[str], tables: Path, evaluation: Path) -> bool:
         try:
             create_views(connection, names, tables, declared)
             return not asked or any(
-                connection.execute(f"SELECT 1 FROM {quote_name(table)} LIMIT 1").fetchone() for table in asked
+                connection.execute(f"SELECT 1 FROM {quote_name(table)} LIMIT 1").fetchall() for table in asked
             )
         except (QueryError, duckdb.Error) as error:
             raise QueryError(f"{evaluation.name}: {error}") from error

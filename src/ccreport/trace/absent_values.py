@@ -8,7 +8,8 @@ import duckdb
 
 from ccreport.core.schema_problems import guess_near
 from ccreport.summarise.database import quote_text
-from ccreport.trace.claims.checked_runs import execute_parsed, list_selects, parse_query
+from ccreport.summarise.open_database import fetch_rows
+from ccreport.trace.claims.checked_runs import list_selects, parse_query, write_parsed
 from ccreport.trace.queries.joint_conditions import NO_GROUPS, NO_OTHERS, describe_joint
 
 # Of more values a list helps nobody.
@@ -57,8 +58,9 @@ def _list_absent(connection: duckdb.DuckDBPyConnection, part: dict[str, Any]) ->
         )
         # A column of an outer query is not one of its own tables.
         with contextlib.suppress(duckdb.Error):
-            if not execute_parsed(connection, distinct | {"where_clause": condition}).fetchall():
-                held = [value for (value,) in execute_parsed(connection, distinct).fetchall() if value is not None]
+            if not fetch_rows(connection, write_parsed(connection, distinct | {"where_clause": condition}))[1]:
+                _, rows = fetch_rows(connection, write_parsed(connection, distinct))
+                held = [value for (value,) in rows if value is not None]
                 name = column["column_names"][-1]
                 called = _name_called(connection, name, str(wanted))
                 yield (

@@ -139,17 +139,17 @@ def _follow_run(declaration: FigureDeclaration, connection: duckdb.DuckDBPyConne
     A run that is not given by its full name, or that there is not, is left to those who draw.
     """
     one = "SELECT mode FROM labelled_runs WHERE run_id = ?"
-    run = connection.execute(one, [declaration.run]).fetchone()
+    run = connection.execute(one, [declaration.run]).fetchall()
     try:
         # A condition ends before the line does: it may close with a comment.
-        is_met = connection.execute(f"{one} AND (\n{declaration.where}\n)", [declaration.run]).fetchone()
+        is_met = connection.execute(f"{one} AND (\n{declaration.where}\n)", [declaration.run]).fetchall()
     except duckdb.Error:
         return declaration
-    if run is None or is_met:
+    if not run or is_met:
         return declaration
     name = quote_text(str(declaration.run))
     of_run = f"condition_id = (SELECT condition_id FROM labelled_runs WHERE run_id = {name})"  # noqa: S608
-    is_overlapped = run == ("both",) if declaration.kind in KINDS_OF_KEY["overlapped"] else declaration.overlapped
+    is_overlapped = run == [("both",)] if declaration.kind in KINDS_OF_KEY["overlapped"] else declaration.overlapped
     print(
         "ccreport: the run does not meet the figure's `where`; its condition takes the place of that", file=sys.stderr
     )
@@ -245,7 +245,7 @@ def _explain(
     queries = [f"FROM {view} WHERE (\n{condition}\n)" for condition in conditions]
     absent = dict.fromkeys(line for query in queries for line in describe_absent_values(connection, query))
     # Panels are left out one by one where the condition of them all is met by no run.
-    is_whole = declaration.panels and not connection.execute(queries[0]).fetchone()
+    is_whole = declaration.panels and not connection.execute(f"SELECT 1 {queries[0]} LIMIT 1").fetchall()
     whole = ["No run meets the figure's own `where`, which those of its panels are within."] if is_whole else []
     # Long names are told apart below one another.
     told = str(missing)

@@ -13,7 +13,8 @@ from ccreport.core.tables import load_schema
 from ccreport.core.text import count_things
 from ccreport.summarise.database import quote_name
 from ccreport.summarise.grids.plain_numbers import name_column, round_value, show_plain
-from ccreport.trace.claims.checked_runs import execute_parsed
+from ccreport.summarise.open_database import fetch_rows
+from ccreport.trace.claims.checked_runs import write_parsed
 from ccreport.trace.rows.select_rows import name_row
 
 # All columns, as a syntax tree of DuckDB has it.
@@ -110,9 +111,8 @@ def _list_rows(connection: duckdb.DuckDBPyConnection, parsed: Mapping[str, Any])
     results_count = len(parsed["select_list"])
     labelled = [*parsed["select_list"], *(parsed.get("group_expressions") or [STAR])]
     with contextlib.suppress(duckdb.Error):
-        found = execute_parsed(connection, {**parsed, "select_list": labelled})
-        names = [name for name, *_ in found.description or ()]
-        for row in found.fetchall():
+        names, rows = fetch_rows(connection, write_parsed(connection, {**parsed, "select_list": labelled}))
+        for row in rows:
             result = row[0] if isinstance(row[0], dict) else dict(zip(names, row[:results_count], strict=False))
             told = [
                 f"{name_column(name)} {round_value(name, cell)}"

@@ -27,6 +27,7 @@ from ccreport.core.text import display_name
 from ccreport.summarise.database import quote_name, read_files
 from ccreport.summarise.grids.grid import INTERVAL
 from ccreport.summarise.grids.plain_numbers import show_given, show_plain
+from ccreport.summarise.open_database import fetch_rows
 from ccreport.summarise.open_results import REBUILD, open_results
 from ccreport.trace.claims.checked_runs import LISTED, MEASURED, SHOWN, find_runs, join_runs, parse_query
 from ccreport.trace.claims.compared_means import describe_cvs, describe_parts
@@ -229,8 +230,7 @@ def _show_check(
 
 def _measure_plainly(connection: duckdb.DuckDBPyConnection, query: str, row: Mapping[str, Any]) -> str | None:
     """Return the interval that a check's query gives, in the unit of the check's row; None where it gives none."""
-    found = connection.execute(query)
-    names, rows = [name for name, *_ in found.description or ()], found.fetchall()
+    names, rows = fetch_rows(connection, query)
     if len(rows) != 1:
         return None
     own = rows[0][0] if isinstance(rows[0][0], dict) else dict(zip(names, rows[0], strict=True))

@@ -7,7 +7,8 @@ from typing import Any, Final
 import duckdb
 
 from ccreport.summarise.database import quote_name
-from ccreport.trace.claims.checked_runs import execute_parsed, parse_query
+from ccreport.summarise.open_database import fetch_rows
+from ccreport.trace.claims.checked_runs import parse_query, write_parsed
 
 # Views with a row for each run, or for each algorithm in a run; so have all whose names end as those of tables' runs.
 VIEWS: Final = ("runs", "labelled_runs", "algorithm_runs", "measured")
@@ -94,6 +95,6 @@ def _count_pooled(connection: duckdb.DuckDBPyConnection, parsed: dict[str, Any])
     if counted is None:
         return {}
     node = parsed | {"select_list": [*parsed["select_list"], *counted["select_list"]], "modifiers": []}
-    rows = execute_parsed(connection, node).fetchall()
+    _, rows = fetch_rows(connection, write_parsed(connection, node))
     most = {name: max((row[place - len(names)] for row in rows), default=0) for place, name in enumerate(names)}
     return {name: count for name, count in most.items() if count > 1}

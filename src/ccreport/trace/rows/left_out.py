@@ -10,6 +10,7 @@ from ccreport.core.text import count_things
 from ccreport.measure.suspects.measure import RULES
 from ccreport.summarise.database import quote_name, quote_text
 from ccreport.summarise.grids.plain_numbers import name_column, round_value, show_plain
+from ccreport.summarise.open_database import fetch_rows
 from ccreport.summarise.questions import COMPARISONS
 from ccreport.trace.claims.checked_runs import list_conjuncts, parse_query, write_condition
 from ccreport.trace.rows.edge import GROUPED
@@ -179,7 +180,7 @@ def find_failing(
     columns = list(dict.fromkeys(name for _, names in parts for name in names if name in runs.columns))
     connection.register("runs_alike", runs)
     told = ", ".join(["run_id", f"[{tests}]", *map(quote_name, columns)])
-    rows = connection.execute(f"SELECT {told} FROM runs_alike").fetchall()  # noqa: S608 (names and conditions of files)
+    _, rows = fetch_rows(connection, f"SELECT {told} FROM runs_alike")  # noqa: S608 (names and conditions of files)
     connection.unregister("runs_alike")
     for run, passed, *values in rows:
         if not all(passed):
