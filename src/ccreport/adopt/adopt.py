@@ -6,7 +6,7 @@ Files are read and never changed, copied or renamed; only the layout is written.
 import json
 import os
 import shlex
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
@@ -15,7 +15,7 @@ from typing import Final
 import yaml
 
 from ccreport.adopt.contents import Content, read_content
-from ccreport.adopt.joined import JOINED_KIND, find_joined, join_sessions
+from ccreport.adopt.joined import describe_joined, find_joined, join_sessions
 from ccreport.adopt.layout_faults import has_unfitting, has_unusable, list_untested
 from ccreport.adopt.named_runs import name_runs
 from ccreport.adopt.patterns import ProposedPattern
@@ -24,7 +24,7 @@ from ccreport.adopt.repairs import leave_out_cutting, repair, settle_runs
 from ccreport.adopt.rivals import Ignored, find_later, find_others
 from ccreport.adopt.rows import list_manifests, list_rows
 from ccreport.adopt.run_table import describe_runs
-from ccreport.adopt.tables import ENDING, describe_unmatched, find_table
+from ccreport.adopt.tables import ENDING, describe_ignored, describe_unmatched, find_table
 from ccreport.archive.harness_layout import SESSION, join_path, split_name, walk_files
 from ccreport.archive.layout import NAME, Layout
 from ccreport.archive.layout_groups import NUMBERS
@@ -47,8 +47,8 @@ HEAD = """\
 # Files say themselves what they know.
 """
 
-# What nothing that was measured tells.
-OPEN_DELAYS: Final = "Are delays in names one-way? If so, write `scale: {rtt_ms: 2}` below each pattern with `rtt_ms`."
+ONE_JOB: Final = "Folders here tell kinds of files or repetitions apart; being of one job, they are not conditions."
+SEVERAL_JOBS: Final = "Names of several schemes say the same of different runs: each scheme is a job."
 
 
 def adopt(folder: Path, /, *, check: bool, layout: Path = Path(NAME)) -> int:
@@ -106,11 +106,11 @@ def adopt(folder: Path, /, *, check: bool, layout: Path = Path(NAME)) -> int:
         for ignored in proposal.ignored:
             print(f"Ignored: {ignored.describe()}.")
         if proposal.ignored_columns:
-            print(f"{_describe_columns(proposal)}.")
+            print(f"{describe_ignored(proposal)}.")
         if proposal.joined:
-            print(f"{_describe_joined(proposal.joined)}.")
+            print(f"{describe_joined(proposal.joined)}.")
         if proposal.has_open_delays:
-            print(OPEN_DELAYS)
+            print(proposal.ask_of_delays())
         _say_next(folder)
         return status
     count = sum(content.kind == "iperf3" for content in contents.values())
@@ -226,7 +226,7 @@ def _write_layout(folder: Path, place: Path, proposal: Proposal) -> str:
     lines = [HEAD.format(schema=schema, folder=shlex.quote(str(folder)))]
     if proposal.table is not None:
         lines += ["# Its rows say more of a file, or of a run, than the names.\n"]
-        lines += [f"# {_describe_columns(proposal)}.\n"] if proposal.ignored_columns else []
+        lines += [f"# {describe_ignored(proposal)}.\n"] if proposal.ignored_columns else []
         lines += [f"table: {_quote(proposal.table)}\n"]
     if proposal.ignored_columns:
         names = ", ".join(name if _is_plain(name) else _quote(name) for name in proposal.ignored_columns)
@@ -235,7 +235,7 @@ def _write_layout(folder: Path, place: Path, proposal: Proposal) -> str:
         lines += [
             "# Are losses in per cent? No name and no qdisc says it. If not, write loss_ratio for each loss_pct.\n"
         ]
-    lines += [f"# {OPEN_DELAYS}\n"] if proposal.has_open_delays else []
+    lines += [f"# {proposal.ask_of_delays()}\n"] if proposal.has_open_delays else []
     lines += ["files:\n"] if proposal.patterns else []
     for one in proposal.patterns:
         lines += _write_files_of(one, proposal.list_constants(one))
@@ -243,31 +243,20 @@ def _write_layout(folder: Path, place: Path, proposal: Proposal) -> str:
     for ignored in proposal.ignored:
         lines += [f"  # {ignored.describe()}\n", f"  - {_quote(ignored.expression)}\n"]
     if proposal.job is not None:
-        lines += [
-            "# Folders here tell kinds of files or repetitions apart; being of one job, they are not conditions.\n"
-        ]
+        lines += [f"# {ONE_JOB}\n"]
+    elif any("job" in own.constants for own in proposal.patterns):
+        lines += [f"# {SEVERAL_JOBS}\n"]
     if proposal.runs_by:
         lines += ["# Groups that all kinds of files have: files that agree in these are of one run.\n"]
         lines += [f"runs_by: [{', '.join(proposal.runs_by)}]\n"]
     if proposal.joined:
-        lines += [f"# {_describe_joined(proposal.joined)}.\n"]
+        lines += [f"# {describe_joined(proposal.joined)}.\n"]
     if unnamed := [path for path in proposal.unnamed if path != proposal.table]:
         lines += ["# Of these no name says more than that they are there:\n"]
         lines += [f"#   {path}\n" for path in unnamed[:20]]
         if len(unnamed) > 20:
             lines += [f"#   and {len(unnamed) - 20} more\n"]
     return "".join(lines)
-
-
-def _describe_columns(proposal: Proposal) -> str:
-    columns = " and ".join(f"`{name}`" for name in proposal.ignored_columns)
-    word = "column" if len(proposal.ignored_columns) == 1 else "columns"
-    return f"Ignored: {word} {columns} of {proposal.table}, as notes, dates and times of day are not conditions"
-
-
-def _describe_joined(paths: Sequence[str]) -> str:
-    counted = count_things(len(paths), f"{JOINED_KIND} file")
-    return f"No pattern for {counted}, such as {paths[0]}: joined to the tests of the folder by connections"
 
 
 def _write_files_of(one: ProposedPattern, constants: Mapping[str, str]) -> list[str]:

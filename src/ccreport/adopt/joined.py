@@ -4,7 +4,7 @@ A pattern of their own would make runs of them; without one, a build joins them 
 """
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Final
 
@@ -12,6 +12,7 @@ from ccreport.adopt.contents import Content
 from ccreport.adopt.patterns import ProposedPattern
 from ccreport.adopt.proposal import Proposal
 from ccreport.archive.layout_groups import OF_FILES
+from ccreport.core.text import count_things
 
 JOINED_KIND: Final = "ss"
 SESSION: Final = "session"
@@ -76,3 +77,9 @@ def join_sessions(proposal: Proposal, joined: Iterable[str]) -> Proposal:
     groups = {group for own in proposal.patterns for group in own.groups}
     of_flows = OF_FILES | ({"cc"} if "flow" in groups else set())
     return replace(proposal, runs_by=sorted(groups - of_flows))
+
+
+def describe_joined(paths: Sequence[str]) -> str:
+    """Return that some samples have no pattern, and why."""
+    counted = count_things(len(paths), f"{JOINED_KIND} file")
+    return f"No pattern for {counted}, such as {paths[0]}: joined to the tests of the folder by connections"

@@ -37,6 +37,8 @@ UNITS: Final = {
     "usec": "us",
     "sec": "s",
 }
+# What `adopt` calls numbers of which names say nothing.
+BARE: Final = re.compile("number(?:_[0-9]+)?")
 # Values of a group in a sentence.
 SHOWN: Final = 10
 # A filter of a capture names so many ports at most.
@@ -198,6 +200,21 @@ def doubt_jobs(manifests: Iterable[Manifest], rows: Iterable[Row]) -> Iterator[s
             f"{repeated[0][1].run.suffix}. A folder is a job, and a job has conditions of its own: write "
             "`set: {job: all}` below each pattern."
         )
+
+
+def ask_of_numbers(rows: Iterable[Row], layout: Layout) -> Iterator[str]:
+    """Yield of numbers that names have without a word or a unit how to say what they are."""
+    values: dict[str, set[str]] = defaultdict(set)
+    for row in rows:
+        for name, value in row.parameters.items():
+            values[name].add(value)
+    for name, texts in sorted(values.items()):
+        if BARE.fullmatch(name) and any(f"(?P<{name}>" in own.expression for own in layout.patterns):
+            listed = ", ".join(sort_naturally(texts)[:SHOWN]) + (", …" if len(texts) > SHOWN else "")
+            yield (
+                f"What is `{name}` ({listed})? If RTTs in ms, write `(?P<rtt_ms>` for `(?P<{name}>` in the layout; if "
+                "losses in per cent, `(?P<loss_pct>`; if numbers of flows, `(?P<flows>`."
+            )
 
 
 def _are_counted(texts: Iterable[str]) -> bool:

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
-from ccreport.adopt.path_words import CC, DAY, LOSS, NUMBER, RUNS, Word, escape
+from ccreport.adopt.path_words import CC, DAY, LOSS, NUMBER, RUNS, Word, escape, list_delays
 from ccreport.archive.layout_groups import NO_LOSS, check_group, find_group, point_decimals, sort_naturally
 
 # Words that say what a file is, and not of what.
@@ -119,6 +119,10 @@ class ProposedPattern:
                 column.expression = expression if expression is not None else renamed
                 column.group = group
 
+    def says_delay(self) -> bool:
+        """Tell whether the names say a delay, which may be that of one direction, and not an RTT."""
+        return any(list_delays([column.words[0] for column in self.columns]))
+
     def list_words(self) -> dict[str, Column]:
         """Return the words that all paths have, and that say neither a group nor a kind of file."""
         return {
@@ -159,17 +163,40 @@ def make_pattern(kind: str, members: Sequence[tuple[str, list[Word]]]) -> Propos
     own = ProposedPattern(kind, [path for path, _ in members], columns)
     taken: Counter[str] = Counter()
     former = ""
+    counting = _find_counting(columns)
     for column in columns:
-        _name_column(column, former, taken)
+        _name_column(column, former, taken, is_counting=column is counting)
         _widen(column)
         if column.group and column.words[0].factor != 1:
             own.factors[column.group] = column.words[0].factor
-        if column.kind != "separator":
-            former = column.words[0].text if len(column.texts) == 1 and column.kind == "word" else ""
+        former = _find_former(column, former)
     return own
 
 
-def _name_column(column: Column, former: str, taken: Counter[str]) -> None:
+def _find_counting(columns: Sequence[Column]) -> Column | None:
+    """Return the column of bare numbers that count repetitions: the last that are all from 0 or 1 on, else the first.
+
+    Numbers with wide gaps, such as 10 and 40, count nothing.
+    """
+    former, dense, from_start = "", [], []
+    for column in columns:
+        is_bare = column.kind == "number" and len(column.texts) > 1 and (not former or former.lower() in KIND_WORDS)
+        if is_bare and all(map(str.isdigit, column.texts)):
+            numbers = sorted({*map(int, column.texts)})
+            dense += [column] if numbers[-1] - numbers[0] < 2 * len(numbers) else []
+            from_start += [column] if numbers in ([*range(len(numbers))], [*range(1, len(numbers) + 1)]) else []
+        former = _find_former(column, former)
+    return from_start[-1] if from_start else dense[0] if dense else None
+
+
+def _find_former(column: Column, former: str) -> str:
+    """Return the word before what follows a column: that of the column, if it never changes."""
+    if column.kind == "separator":
+        return former
+    return column.words[0].text if len(column.texts) == 1 and column.kind == "word" else ""
+
+
+def _name_column(column: Column, former: str, taken: Counter[str], *, is_counting: bool) -> None:
     """Give a column its group: known words have one, others where they differ from path to path."""
     word = next((word for word in column.words if word.kind == column.kind), column.words[0]._replace(expression=""))
     is_varied = len(column.texts) > 1
@@ -187,7 +214,7 @@ def _name_column(column: Column, former: str, taken: Counter[str]) -> None:
         # A second one of a kind is a parameter; of two paths in series, say.
         name, expression = f"second_{word.kind.split('_')[0]}", ANY_WORD
     elif word.kind == "number":
-        name, expression = _name_numbers(column, former, taken)
+        name, expression = _name_numbers(column, former, taken, is_counting=is_counting)
     elif word.kind == "counted":
         starts = {find_start(word) for word in column.words}
         name, expression = (starts.pop(), r"[A-Za-z]+[0-9.]+") if len(starts) == 1 else ("variant", ANY_WORD)
@@ -213,11 +240,10 @@ def _widen(column: Column) -> None:
         column.expression = column.expression.replace(narrow, wide)
 
 
-def _name_numbers(column: Column, former: str, taken: Counter[str]) -> tuple[str, str]:
+def _name_numbers(column: Column, former: str, taken: Counter[str], *, is_counting: bool) -> tuple[str, str]:
     """Return the group of numbers without a unit and their expression; `former` is the word before them."""
     has_none = NO_LOSS in {text.lower() for text in column.texts}
-    is_whole = all(text.isdigit() for text in column.texts)
-    usual = "loss_pct" if has_none else "iteration" if is_whole else "number"
+    usual = "loss_pct" if has_none else "iteration" if is_counting else "number"
     name = former.lower() if former and former.lower() not in KIND_WORDS else "number" if taken[usual] else usual
     return "run" if name in RUNS else name, LOSS if has_none else NUMBER
 

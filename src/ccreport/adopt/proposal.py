@@ -68,6 +68,14 @@ class Proposal:
         side = {"side": "receiver"} if is_received and "side" not in pattern.groups else {}
         return ({} if self.job is None else {"job": self.job}) | side | pattern.constants
 
+    def ask_of_delays(self) -> str:
+        """Return the question whether delays are those of one direction, and below which patterns to say so."""
+        timed = [own for own in self.patterns if "rtt_ms" in own.groups]
+        delayed = [own for own in timed if own.says_delay()]
+        such = f"of a delay (not of an RTT), such as that of {delayed[0].paths[0]}" if delayed else ""
+        which = such if 0 < len(delayed) < len(timed) else "with `rtt_ms`"
+        return f"Are delays in names one-way? If so, write `scale: {{rtt_ms: 2}}` below each pattern {which}."
+
 
 def propose_layout(contents: Mapping[str, Content]) -> Proposal:
     """Return patterns for the names of files; `contents` are by path."""

@@ -1,10 +1,12 @@
 """A proposal is tried on the paths before it is written: where it leaves files out, more groups keep the runs apart."""
 
 import copy
+import difflib
 import itertools
+import os
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import PurePosixPath
 from typing import Final
@@ -15,7 +17,7 @@ from ccreport.adopt.patterns import Column, ProposedPattern
 from ccreport.adopt.proposal import JOB, Proposal
 from ccreport.adopt.roles import stand_for_algorithms
 from ccreport.archive.layout import NAME, Layout, Pattern
-from ccreport.archive.layout_groups import KINDS, KNOWN, OF_FILES, find_group
+from ccreport.archive.layout_groups import KINDS, KNOWN, OF_FILES, find_group, sort_naturally
 from ccreport.core.text import count_things
 from ccreport.inventory.kinds import RUN_KINDS, TEST_KINDS
 from ccreport.inventory.names import read_declared
@@ -60,11 +62,21 @@ def settle_runs(proposal: Proposal, layout: Layout, contents: Iterable[str]) -> 
 
 
 def _count_left_out(proposal: Proposal, contents: Mapping[str, Content]) -> int:
-    """Return how many files contradict others, have the place of another in their run, or are of a run of no test."""
+    """Return how many files contradict others, have the place of another in their run, or are of a run of no test.
+
+    Where delays may be those of one direction, it is the more of the two numbers: the answer must not mix runs.
+    """
+    count = _count_scaled(proposal, contents, 1)
+    return max(count, _count_scaled(proposal, contents, 2)) if proposal.has_open_delays else count
+
+
+def _count_scaled(proposal: Proposal, contents: Mapping[str, Content], ways: int) -> int:
     patterns = []
     for number, own in enumerate(proposal.patterns):
         constants = proposal.list_constants(own)
-        patterns.append(Pattern(f"files.{number}", own.write_pattern(), KINDS[own.kind], constants, own.factors))
+        is_scaled = ways > 1 and "rtt_ms" in own.groups and own.says_delay()
+        factors = own.factors | ({"rtt_ms": own.factors.get("rtt_ms", 1) * ways} if is_scaled else {})
+        patterns.append(Pattern(f"files.{number}", own.write_pattern(), KINDS[own.kind], constants, factors))
     groups = frozenset(group for own in proposal.patterns for group in (*own.groups, *proposal.list_constants(own)))
     layout = Layout(NAME, tuple(patterns), runs_by=tuple(proposal.runs_by), groups=groups)
     return count_left_out(layout, dict.fromkeys(contents))
@@ -94,6 +106,46 @@ def _list_repairs(proposal: Proposal, contents: Mapping[str, Content]) -> Iterat
         # Where other files have folders below those of the tests, one job holds them together.
         for job, runs_by in itertools.product((own.job, JOB), (own.runs_by, sorted(common), [])):
             yield replace(own, job=job, runs_by=runs_by)
+    for jobs in (_name_by_folders(proposal.patterns), _name_by_tests(proposal.patterns)):
+        for runs_by in (proposal.runs_by, []) if len({*jobs}) > 1 else ():
+            yield _set_jobs(replace(proposal, job=None, runs_by=runs_by), jobs)
+
+
+def _set_jobs(proposal: Proposal, jobs: Iterable[str]) -> Proposal:
+    """Return a proposal in which each pattern has a job of its own; without one, the folder of a file is its job."""
+    parted = copy.deepcopy(proposal)
+    for own, job in zip(parted.patterns, jobs, strict=True):
+        own.constants |= {"job": job} if job else {}
+    return parted
+
+
+def _name_by_folders(patterns: Sequence[ProposedPattern]) -> list[str]:
+    """Return a job for each pattern: the folder, below those of all files, in which its files are."""
+    folders = [[PurePosixPath(path).parent.parts for path in own.paths] for own in patterns]
+    shared = len(PurePosixPath(os.path.commonpath(path for own in patterns for path in own.paths)).parts)
+    names = [{(*parts, "")[shared] for parts in own} for own in folders]
+    joined: list[set[str]] = []
+    for own in names:
+        touching = [other for other in joined if own & other]
+        joined = [*(other for other in joined if not own & other), own.union(*touching)]
+    return ["-".join(sort_naturally(next(other for other in joined if own <= other) - {""})) for own in names]
+
+
+def _name_by_tests(patterns: Sequence[ProposedPattern]) -> list[str]:
+    """Return a job for each pattern: that of the tests with the most similar names, by folder or number."""
+    tests = [own for own in patterns if own.kind == "iperf3"]
+    folders = [
+        PurePosixPath(os.path.commonpath([str(PurePosixPath(path).parent) for path in own.paths])).name for own in tests
+    ]
+    names = [
+        folder if folder and folders.count(folder) == 1 else f"names{number}"
+        for number, folder in enumerate(folders, 1)
+    ]
+    jobs = []
+    for own in patterns if tests else ():
+        alike = [difflib.SequenceMatcher(None, own.write_pattern(), test.write_pattern()).ratio() for test in tests]
+        jobs.append(names[alike.index(max(alike))])
+    return jobs
 
 
 def _name_words(proposal: Proposal, contents: Mapping[str, Content]) -> Proposal:

@@ -18,7 +18,7 @@ from ccreport.adopt.layout_faults import (
     join_parted,
     put_results_first,
 )
-from ccreport.adopt.missing import describe_missing, describe_repetitions, doubt_jobs
+from ccreport.adopt.missing import ask_of_numbers, describe_missing, describe_repetitions, doubt_jobs
 from ccreport.adopt.rows import Row, list_manifests, list_rows, read_job
 from ccreport.adopt.wrong_names import doubt_rates, find_wrong_counts, find_wrong_kinds, find_wrong_names
 from ccreport.archive.doubtful_rtts import describe_doubtful
@@ -67,6 +67,7 @@ def describe_runs(
         *(_doubt_ratios(rows, layout) if layout is None or not _tells_losses(layout) else []),
         *_doubt_conditions(rows),
         *describe_repetitions(rows, layout, lambda tried: _list_rows(folder, list_manifests(folder, tried), read)),
+        *(ask_of_numbers(rows, layout) if layout is not None else []),
         *doubt_jobs(manifests, rows),
         *describe_missing(meant, manifests, layout),
     ]

@@ -229,3 +229,10 @@ def describe_unmatched(table: Table) -> str:
         f"{table.name} is not proposed as `table`: its runs ({shown}{more}) are not those of the names here; write in "
         f"its column `{RUN_COLUMN}` what a name has for a run, or in a column `{FILE_COLUMN}` the path of each file."
     )
+
+
+def describe_ignored(proposal: Proposal) -> str:
+    """Return which columns of a proposed table are ignored, and why."""
+    columns = " and ".join(f"`{name}`" for name in proposal.ignored_columns)
+    word = "column" if len(proposal.ignored_columns) == 1 else "columns"
+    return f"Ignored: {word} {columns} of {proposal.table}, as notes, dates and times of day are not conditions"
