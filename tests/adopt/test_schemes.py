@@ -115,3 +115,39 @@ def test_of_bare_numbers_those_that_count_are_repetitions(
     said = capsys.readouterr().out
     assert {rtt for (rtt,) in list_columns(said, "RTT ms")} == {"10", "40"}
     assert "What is" not in said
+
+
+@pytest.mark.parametrize(
+    ("second_starts_s", "told", "untold"),
+    [
+        (START_S + 600, "`iteration` or `run` for repetitions\n", "flow"),
+        (START_S, "`flow` for flows of one run (`set: {flow: first}`", "iteration"),
+    ],
+)
+def test_of_two_tests_of_one_run_the_groups_that_tell_them_apart_are_named(
+    second_starts_s: int, told: str, untold: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    patterns = [f"{{pattern: '(?P<cc>[a-z]+)\\.{ending}', set: {{job: all}}}}" for ending in ("json", "out", "ss")]
+    files = {"layout.yaml": "".join(["files:\n", *(f"  - {pattern}\n" for pattern in patterns)])}
+    for number, cc in enumerate(("bbr", "cubic")):
+        files[f"{cc}.json"] = client_output(4000 + number, cc, START_S)
+        files[f"{cc}.out"] = client_output(5000 + number, cc, second_starts_s)
+        files[f"{cc}.ss"] = socket_samples(6000 + number, cc, START_S)
+    folder = write_archive(tmp_path / "raw", files)
+    layout = folder / "layout.yaml"
+    assert adopt(folder, check=True) == 1
+    said = capsys.readouterr().out
+    line = next(line for line in said.splitlines() if "already is this run's" in line)
+    advice = "bbr.out already is this run's src-cmd; give the layout a group that tells the two apart: `job` (`set: "
+    assert f"  2 files, such as bbr.json: {advice}{{job: NAME}}` below layout.yaml:2 and " in line
+    assert told in f"{line}\n"
+    assert untold not in line
+    strange = "its ss samples show none of its connections, but those of no test here; correct the layout."
+    assert said.count(strange) == 1
+    assert f"2 runs, such as cc=bbr: {strange}" in said
+    # What is said helps.
+    layout.write_text(layout.read_text().replace(".json', set: {job: all}", ".json', set: {job: NAME}"))
+    adopt(folder, check=True)
+    said = capsys.readouterr().out
+    assert len(list_columns(said, "run")) == 4
+    assert "already is" not in said

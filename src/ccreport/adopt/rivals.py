@@ -6,14 +6,16 @@ The first is used; the others are proposed under `ignore`.
 import itertools
 import re
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
 from ccreport.adopt.contents import Content
 from ccreport.adopt.path_words import Word, escape, split_path
 from ccreport.adopt.patterns import ProposedPattern
-from ccreport.archive.layout_groups import sort_naturally
+from ccreport.adopt.roles import ran_together
+from ccreport.archive.layout import Layout
+from ccreport.archive.layout_groups import format_value, sort_naturally
 from ccreport.core.text import count_things
 
 # Kinds of files about a test, of which a run takes one.
@@ -134,3 +136,21 @@ def _write_common(sides: list[list[Word]]) -> list[str]:
             break
         common.append(escape(words[0].text))
     return common if all(len(side) == len(common) for side in sides) else [*common, ".*"]
+
+
+def advise_on_rivals(layout: Layout, paths: Sequence[str], tests: Sequence[Content]) -> str:
+    """Return by which group to tell apart two tests that a layout takes for the same one of a run."""
+    first, second = (next((own for own in layout.patterns if any(layout.fit(own, [path]))), None) for path in paths)
+    groups = []
+    if second is not None and first != second:
+        others = [f"{name}: {format_value(value)}" for name, value in second.constants.items() if name != "job"]
+        told = ", ".join(["job: NAME", *others])
+        beside = "the patterns of the files beside its tests"
+        groups.append(f"`job` (`set: {{{told}}}` below {layout.locate(second)} and {beside})")
+    if ran_together(tests):
+        groups.append("`flow` for flows of one run (`set: {flow: first}` below a pattern without the word)")
+        groups.append("`side` for its two hosts")
+    else:
+        groups.append("`iteration` or `run` for repetitions")
+    also = "; call a `run` of several runs `session`, or add `runs_by`" if "run" in layout.groups else ""
+    return f"give the layout a group that tells the two apart: {', or '.join(groups)}{also}"

@@ -241,7 +241,7 @@ def _repeats_runs(own: ProposedPattern, contents: Mapping[str, Content]) -> bool
     by_run.pop((), None)
     several = [tests for tests in by_run.values() if len(tests) > 1]
     are_known = all(test.start_s is not None and test.end_s is not None for tests in several for test in tests)
-    return bool(several) and are_known and not any(map(_ran_together, several))
+    return bool(several) and are_known and not any(map(ran_together, several))
 
 
 def _count_runs(own: ProposedPattern) -> None:
@@ -266,10 +266,10 @@ def _count_runs(own: ProposedPattern) -> None:
 def _are_flows(tests: Sequence[Content]) -> bool:
     """Tell whether tests ran at one time over connections of their own; those of a copy are the same."""
     ends = [end for test in tests for end in test.ends]
-    return _ran_together(tests) and len(ends) == len({*ends})
+    return ran_together(tests) and len(ends) == len({*ends})
 
 
-def _ran_together(tests: Sequence[Content]) -> bool:
+def ran_together(tests: Sequence[Content]) -> bool:
     """Tell whether all of some tests say their times, and ran at one time, so that they are not repetitions."""
     if any(test.start_s is None or test.end_s is None for test in tests):
         return False

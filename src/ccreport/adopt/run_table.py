@@ -9,6 +9,7 @@ from typing import Final
 
 from ccreport.adopt.contents import Content
 from ccreport.adopt.layout_faults import (
+    TEST,
     UNREAD_RULES,
     describe_parted,
     describe_unlisted,
@@ -19,6 +20,7 @@ from ccreport.adopt.layout_faults import (
     put_results_first,
 )
 from ccreport.adopt.missing import ask_of_numbers, describe_missing, describe_repetitions, doubt_jobs
+from ccreport.adopt.rivals import advise_on_rivals
 from ccreport.adopt.rows import Row, list_manifests, list_rows, read_job
 from ccreport.adopt.wrong_names import doubt_rates, find_wrong_counts, find_wrong_kinds, find_wrong_names
 from ccreport.archive.doubtful_rtts import describe_doubtful
@@ -52,7 +54,7 @@ def describe_runs(
     return [
         *lines,
         "",
-        *_describe_wrong(manifests, rows, lambda file: read(folder / file.path)),
+        *_describe_wrong(manifests, rows, layout, lambda file: read(folder / file.path)),
         *(f"{path}: {problem}" for manifest in manifests for path, problem in read_job(manifest, folder)[1]),
         *(count_alike(find_wrong_counts(rows, layout), "run") if layout is not None else []),
         *(find_wrong_kinds(layout, manifests) if layout is not None else []),
@@ -95,11 +97,11 @@ def _format_table(rows: Sequence[tuple[str, ...]]) -> list[str]:
 
 
 def _describe_wrong(
-    manifests: Iterable[Manifest], rows: Sequence[Row], read: Callable[[RawFile], Content]
+    manifests: Iterable[Manifest], rows: Sequence[Row], layout: Layout | None, read: Callable[[RawFile], Content]
 ) -> Iterator[str]:
     """Yield what is wrong with single files, and where a name and a result contradict each other."""
     files = [file for manifest in manifests for file in manifest.files]
-    yield from _list("Not used:", list(_describe_rejected(files)))
+    yield from _list("Not used:", list(_describe_rejected(files, layout, read)))
     problems = put_results_first([problem for row in rows for problem in row.problems], files)
     yield from _list("Not read, or not as a whole:", count_alike(problems))
     unknown = [file for file in files if file.rule in UNREAD_RULES]
@@ -124,22 +126,47 @@ def _describe_wrong(
                 f"{row.run.suffix}: its results were measured one after another, {row.longest_gap_s:.0f} s apart; "
                 "where they are repetitions, and not flows of one run, call what tells them apart `iteration`."
             )
+    yield from count_alike(_find_strange_samples(rows), "run")
+
+
+def _find_strange_samples(rows: Sequence[Row]) -> Iterator[tuple[str, str]]:
+    """Yield the runs whose samples of sockets show none of their connections, and whose these are."""
+    for row in rows:
         if row.sampled and row.connections and not row.sampled & row.connections:
             owners = [other.run.suffix for other in rows if other.connections & row.sampled]
             whose = f"those of {'; '.join(owners[:3])}" if owners else "those of no test here"
-            yield f"{row.run.suffix}: its ss samples show none of its connections, but {whose}; correct the layout."
+            yield row.run.suffix, f"its ss samples show none of its connections, but {whose}; correct the layout."
 
 
-def _describe_rejected(files: Iterable[RawFile]) -> Iterator[str]:
+def _find_rivals(files: Sequence[RawFile]) -> Iterator[tuple[RawFile, RawFile]]:
+    """Yield the tests that have the place of another in their run, each behind that one."""
+    tests = [file for file in files if file.kind == TEST]
+    used = {(file.run_id, file.client_number): file for file in tests if file.action == "ingest"}
+    for file in tests:
+        if file.reason == "duplicate_run" and (file.run_id, file.client_number) in used:
+            yield used[file.run_id, file.client_number], file
+
+
+def _describe_rejected(
+    files: Sequence[RawFile], layout: Layout | None, read: Callable[[RawFile], Content]
+) -> Iterator[str]:
     """Yield of each reason why files are not used what to do, with how many there are and the first of them."""
-    by_reason: dict[str, list[RawFile]] = defaultdict(list)
+    by_reason: dict[str, list[tuple[RawFile, str]]] = defaultdict(list)
+    # By the path of a test, and for files beside tests by the run.
+    of_tests: dict[str, str] = {}
+    for first, second in _find_rivals(files):
+        if layout is not None:
+            advice = advise_on_rivals(layout, (first.path, second.path), (read(first), read(second)))
+            of_tests |= {second.path: advice, str(second.run_id): advice}
     for file in files:
         if file.action == "rejected":
             said, _, advice = (file.message or "").partition("; ")
-            by_reason[advice or said].append(file)
+            if file.reason == "duplicate_run":
+                advice = of_tests.get(file.path) or of_tests.get(str(file.run_id)) or advice
+            by_reason[advice or said].append((file, "; ".join(filter(None, (said, advice)))))
     for own in by_reason.values():
-        first = f"{display_name(own[0].path)}: {own[0].message}"
-        yield first if len(own) == 1 else f"{count_things(len(own), 'file')}, such as {first}"
+        told = f"{display_name(own[0][0].path)}: {own[0][1]}"
+        yield told if len(own) == 1 else f"{count_things(len(own), 'file')}, such as {told}"
 
 
 def _describe_ignored(manifests: Iterable[Manifest]) -> Iterator[str]:

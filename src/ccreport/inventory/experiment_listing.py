@@ -45,9 +45,10 @@ UNCLEAR: dict[str, Any] = {"action": "rejected", "rule": None, "reason": "unclea
 Item = tuple[str, str | None, int | None, str | None]
 CLIENT_FORMATS = frozenset({"iperf3", "iperf3-stream", "pscheduler"})
 TWO_DECLARED = (
-    "{other} already is this run's {kind}; give the layout a group that tells the two apart: `iteration` or `run` for "
-    "repetitions, `flow` for flows of one run (`set: {{flow: first}}` below a pattern without the word), `side` for "
-    "its two hosts; call a `run` of several runs `session`, or add `runs_by`"
+    "{other} already is this run's {kind}; give the layout a group that tells the two apart: `job` for tests of "
+    "different patterns (`set: {{job: NAME}}` below one), `iteration` or `run` for repetitions, `flow` for flows that "
+    "began together (`set: {{flow: first}}` below a pattern without the word), `side` for the two hosts of a run; call "
+    "a `run` of several runs `session`, or add `runs_by`"
 )
 # Of files beside tests that are told apart.
 TWO_BESIDE = (
