@@ -240,22 +240,22 @@ def test_a_group_of_versions_says_which_of_them_it_is():
     assert style_of("bbr").name == "BBR"
 
 
-def test_a_layout_is_not_counted_as_ignored(inputs: dict[str, Any]):
+def test_a_layout_is_counted_as_what_it_is(inputs: dict[str, Any]):
     frames = read_inputs(inputs)
     files = frames["raw_files"].head(2)
     layout = files.head(1).with_columns(kind=pl.lit("layout"), state=pl.lit("ignored"))
     with_layout = pl.concat([files.with_columns(state=pl.lit("ingested")), layout])
     none = frames["rejects"].clear()
-    assert summarise_ledger(with_layout, none).startswith("Of 2 files, 2 are ingested, none rejected")
+    assert summarise_ledger(with_layout, none).startswith("Of 3 files, 2 are ingested, 1 read as the layout, none rej")
     ledger = render_ledger(with_layout, none, 3)
     assert "2 ingested + 1 ignored + 0 rejected = 3 files" in ledger
-    assert "One of those ignored is the archive's layout, which" in ledger
+    assert "One of those ignored is the archive's layout, read before all others." in ledger
     with_table = pl.concat([with_layout, layout])
-    assert summarise_ledger(with_table, none).startswith("Of 2 files, 2 are ingested, none rejected")
+    assert summarise_ledger(with_table, none).startswith("Of 4 files, 2 are ingested, 2 read as the layout, none rej")
     ledger = render_ledger(with_table, none, 4)
-    assert "2 of those ignored are the archive's layout and its table, which the summary does not count." in ledger
+    assert "2 of those ignored are the archive's layout and its table, read before all others." in ledger
     facts = describe_archive(with_layout, frames["runs"], frames["flows"], frames["harness_results"], NO_OTHERS)
-    assert facts["files"] == "2 files"
+    assert facts["files"] == "3 files"
 
 
 def make_uses(**numbers: str) -> pl.DataFrame:

@@ -44,8 +44,6 @@ def describe_archive(
 
     `others` is what `count_others` found. `measured` lists what there is, the first of it alone is `most`.
     """
-    # The layout is its user's, not the archive's.
-    raw_files = raw_files.filter(pl.col("kind").ne_missing("layout"))
     counted = [_count(things, noun) for things, noun in others.select("things", "noun").iter_rows()]
     measured = [_count(runs.height, "run"), *counted] if runs.height or not counted else counted
     facts = {
@@ -169,12 +167,13 @@ def summarise_ledger(raw_files: pl.DataFrame, rejects: pl.DataFrame) -> str:
     parts = (
         [f"{counts['ingested']:,} {'is' if counts['ingested'] == 1 else 'are'} ingested"] if counts["ingested"] else []
     )
-    # A layout says what the other files are, and is not ignored.
+    # A layout, and its table, say what the other files are.
     layouts_count = raw_files.filter(state="ignored", kind="layout").height
     ignored = counts["ignored"] - layouts_count
+    parts += [f"{layouts_count:,} read as the layout"] if layouts_count else []
     parts += [f"{ignored:,} ignored by a named rule"] if ignored else []
     parts.append(f"{counts['rejected'] or 'none'} rejected")
-    said = f"Of {_count(raw_files.height - layouts_count, 'file')}, {', '.join(parts)} ([ledger](ledger.qmd))."
+    said = f"Of {_count(raw_files.height, 'file')}, {', '.join(parts)} ([ledger](ledger.qmd))."
     more = [f"{fact}." for fact in (describe_parts(rejects), describe_overlooked(raw_files)) if fact]
     return " ".join([said, *more]) + "\n"
 

@@ -75,7 +75,7 @@ def _render_verdict(raw_files: pl.DataFrame, rejects: pl.DataFrame, files_count:
     who = "One of those ignored is the archive's layout"
     if layouts_count > 1:
         who = f"{layouts_count:,} of those ignored are the archive's layout and its table"
-    layout = f" {who}, which the summary does not count." if layouts_count else ""
+    layout = f" {who}, read before all others." if layouts_count else ""
     parts = describe_parts(rejects)
     rows = f" The table `rejects` has a row for each of the {whole:,} rejected and of the {parts}." if parts else ""
     body = f"{terms} = {total:,} files, which is every file of the archive on disk.{layout}{rows}"
