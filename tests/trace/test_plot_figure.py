@@ -56,7 +56,17 @@ def test_a_figure_is_drawn_from_any_folder(
     assert capsys.readouterr().out == "drawn/figure.svg\n"
     evaluation = declare(tmp_path).rename(tmp_path / "mine.yaml")
     plot_figure("f", evaluation, Path("of_folder"), Path("../build/results"))
-    assert capsys.readouterr().out == "of_folder/figure.svg\n"
+    assert capsys.readouterr() == ("of_folder/figure.svg\n", "")
+    # The usual one is named where it is another evaluation's, and by each error.
+    monkeypatch.chdir(build)
+    named = "the runs are those of results/mine/archive.duckdb; for others give --database"
+    plot_figure("f", evaluation, Path("of_usual"))
+    assert capsys.readouterr() == ("of_usual/figure.svg\n", "")
+    plot_figure("f", declare(tmp_path), Path("of_usual"))
+    assert capsys.readouterr() == ("of_usual/figure.svg\n", f"ccreport: {named}\n")
+    with pytest.raises(FigureError, match=f"\n{named}$"):
+        plot_figure("f", evaluation, Path("of_usual"), change=["where=flows_count = 3"])
+    monkeypatch.chdir(elsewhere)
     # Of an evaluation without results the database of the configured one is taken.
     plot_figure("f", evaluation.rename(tmp_path / "copy.yaml"), Path("of_copy"), Path("../build/results"))
     assert capsys.readouterr().out == "of_copy/figure.svg\n"
@@ -266,6 +276,10 @@ def test_a_run_is_drawn_alone_of_a_figure_of_panels(database: Path, tmp_path: Pa
         ),
         ("title=", "--change title= has no value; without it, the figure keeps that of the evaluation"),
         ("until_s= ", "--change until_s= has no value; "),
+        (
+            "where=\"mode = 'both'\"",
+            "--change where=\"mode = 'both'\": leave out the inner quotes, as the shell takes the",
+        ),
         ("until_s=soon", "--change until_s: `soon` is not a number"),
         ("panels=[", "--change panels:1: not YAML: "),
         ("table=means", "figure 'f': the kind 'throughput_over_time' has no `table`, only table_dots"),

@@ -46,6 +46,9 @@ from ccreport.trace.find_table import CONFIG, RESULTS, find_databases, find_resu
 SUFFIXES: Final = {Path(name).suffix for name in FILES}
 # Files of pictures that people ask for, and others.
 OTHER_SUFFIXES: Final = {".eps", ".htm", ".html", ".jpeg", ".jpg", ".pdf"}
+# "a = 1 AND b = 2", which SQL takes for the name of a column
+QUOTED: Final = re.compile(r'"[^"]*[^\w"][^"]*"|\'[^\']*\'')
+CONDITIONS: Final = ("where", "needs", "run")
 # Keys whose change leaves a title true.
 SAME_TITLE: Final = {"needs", "question", "until_s"}
 # S99
@@ -70,7 +73,7 @@ def plot_figure(
 
     Raise FigureError for that, and where the declaration cannot be used.
     """
-    database = find_results(database)
+    is_given, database = database is not None, find_results(database)
     file = resolve_built(str(evaluation), database)
     if not database.is_file():
         # That of the configured evaluation comes first; where there is none, opening it says so.
@@ -112,14 +115,19 @@ def plot_figure(
             except MissingFigure as missing:
                 raise _explain(declaration, missing, connection, whole) from missing
     except FigureError as error:
-        if changes:
-            raise
-        raise blame(file, error) from error
+        told = error if is_given else FigureError(f"{error}\n{_name_database(database)}", error.place, error.tokens)
+        raise (told if changes else blame(file, told)) from error
+    if not is_given and database.parent.name != file.stem:
+        print(f"ccreport: {_name_database(database)}", file=sys.stderr)
     if changes.keys() - SAME_TITLE and "title" not in changes and declaration.title:
         kept = " ".join(declaration.title.split())
         problem = f"the title is still that of the declared figure, “{kept}”; change it too: --change title=…"
         print(f"ccreport: {display_name(problem)}", file=sys.stderr)
     print(output / FILES[0])
+
+
+def _name_database(database: Path) -> str:
+    return display_name(f"the runs are those of {database}; for others give --database")
 
 
 def _say_what_is_left_out(declared: Mapping[str, Any], changes: Mapping[str, Any]) -> None:
@@ -217,6 +225,8 @@ def read_changes(given: Sequence[str], kind: str | None = None) -> dict[str, Any
         is_text = schema["properties"].get(key, {}).get("type") == "string"
         if not value.strip():
             raise InputError(f"--change {key}= has no value; without it, the figure keeps that of the evaluation")
+        if is_text and key in CONDITIONS and QUOTED.fullmatch(value):
+            raise InputError(f"--change {key}={value}: leave out the inner quotes, as the shell takes the outer ones")
         changes[key] = value if is_text else parse_declared(value, f"--change {key}")
     kind = changes.get("kind", kind)
     taken = {
