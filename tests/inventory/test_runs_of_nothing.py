@@ -162,6 +162,19 @@ def test_what_is_not_clearly_of_one_test_is_rejected(tmp_path: Path, text: str) 
     assert "ss:<host>:<iteration>" in tables["rejects"]["message"][0]
 
 
+def test_samples_of_a_run_that_show_no_connection_of_its_test_are_told(tmp_path: Path) -> None:
+    """A layout or a name may give the samples of one test to the run of another."""
+    files = {"src-cmd:h:1": result(4001), "ss:h:1": sample(4001, 0, 300) + sample(4009, 1, 300)}
+    files |= {"src-cmd:h:2": result(4002, START_S + 600), "ss:h:2": sample(4009, 600, 300)}
+    tables = ingest(tmp_path, files)
+    (told,) = tables["rejects"].select("path", "reason", "is_whole_file", "message").rows()
+    assert told[1:3] == ("no_run", False)
+    assert told[0].endswith("ss:h:2")
+    assert told[3].startswith("no connection in it is one of its run's test")
+    # Rows of them are in a table, and so the file counts as it did.
+    assert tables["raw_files"].filter(path=told[0])["state"].to_list() == ["ingested"]
+
+
 def test_samples_without_times_are_joined_where_one_test_has_the_connection(tmp_path: Path) -> None:
     text = sample(4001, 0, 300).partition("\n")[2] + sample(4002, 0, 300).partition("\n")[2]
     files = {"a.json": result(4001), "b.json": result(4002), "c.json": result(4002, START_S + 600), "log.txt": text}

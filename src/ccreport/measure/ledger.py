@@ -13,7 +13,7 @@ import polars as pl
 
 from ccreport.archive.manifest import RawFile, read_manifest_facts
 from ccreport.core.errors import InputError
-from ccreport.core.tables import load_schema, read_table, write_table
+from ccreport.core.tables import conform, load_schema, read_table, write_table
 from ccreport.core.text import count_alike, count_things, display_name
 from ccreport.ingest.readers import INGESTED_TABLES, READERS, RULES
 from ccreport.ingest.rejects import Rejects
@@ -28,6 +28,10 @@ WARNING: Final = "warning: "
 NO_TEST: Final = (
     "the archive holds no test: not one result of a tool, capture or dump could be read, so that all tables are empty; "
     "the report's page Ledger says what became of each file"
+)
+STRANGE: Final = (
+    "no connection in it is one of its run's test, so that no table of runs or flows uses these samples, nor what was "
+    "recorded beside them, if that is of the same test; correct the file's name, or the layout"
 )
 LISTED: Final = (*OF_EXPERIMENTS, *OF_FILES, "path", "state")
 
@@ -49,7 +53,7 @@ def measure_ledger(
     listed, by_inventory = _list_files(manifests / f"{name}.json" for name in names)
     parts = [read_table("rejects", table_files(rejected, reader, names)) for reader in RULES]
     # Each reader counts for itself, and two may have something to say of one file.
-    all_rejects = pl.concat([*parts, by_inventory]).with_columns(
+    all_rejects = pl.concat([*parts, by_inventory, _find_strange_samples(listed, tables, names)]).with_columns(
         part_number=pl.int_range(pl.len(), dtype=pl.Int64).over("raw_file_id")
     )
     listed = _name_runs(listed, tables, names)
@@ -112,6 +116,27 @@ def _name_runs(listed: pl.DataFrame, tables: Path, batches: list[str]) -> pl.Dat
         .with_columns(run_id=pl.coalesce("run_id", "joined_run"))
         .drop("joined_run")
     )
+
+
+def _find_strange_samples(listed: pl.DataFrame, tables: Path, batches: list[str]) -> pl.DataFrame:
+    """Return a row of `rejects` for each file of samples that shows no connection of its run's test.
+
+    Tests that name no ports are left out.
+    """
+    files = listed.filter(kind="ss", state="ingest").filter(pl.col("run_id").is_not_null())
+    if files.is_empty():
+        return Rejects().frame()
+    samples, streams = (
+        pl.scan_parquet(table_files(tables, table, batches), glob=False) for table in ("samples", "streams")
+    )
+    own = samples.select("raw_file_id", "run_id", "flow_id").unique()
+    named = streams.filter(pl.col("local_port").is_not_null()).select("run_id", "flow_id").unique()
+    of_tests = own.join(named.select("run_id").unique(), on="run_id", how="semi").collect()
+    used = of_tests.join(named.collect(), on=["run_id", "flow_id"], how="semi")["raw_file_id"]
+    strange = of_tests.filter(~pl.col("raw_file_id").is_in(used.to_list()))["raw_file_id"].unique()
+    found = files.filter(pl.col("raw_file_id").is_in(strange.to_list())).select("raw_file_id", "path", "run_id", "kind")
+    told = {"part_number": 0, "reason": "no_run", "is_whole_file": False, "message": STRANGE}
+    return conform(found.with_columns(**{name: pl.lit(value) for name, value in told.items()}), "rejects")
 
 
 def _find_ingested(tables: Path, batches: list[str]) -> pl.Series:
