@@ -64,7 +64,7 @@ def test_a_figure_is_drawn_from_any_folder(
     assert capsys.readouterr() == ("of_usual/figure.svg\n", "")
     plot_figure("f", declare(tmp_path), Path("of_usual"))
     assert capsys.readouterr() == ("of_usual/figure.svg\n", f"ccreport: {named}\n")
-    with pytest.raises(FigureError, match=f"\n{named}$"):
+    with pytest.raises(FigureError, match=f"\nHere {named}$"):
         plot_figure("f", evaluation, Path("of_usual"), change=["where=flows_count = 3"])
     monkeypatch.chdir(elsewhere)
     # Of an evaluation without results the database of the configured one is taken.

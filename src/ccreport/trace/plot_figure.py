@@ -5,7 +5,7 @@ import json
 import re
 import shlex
 import sys
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final
@@ -106,7 +106,8 @@ def plot_figure(
     try:
         declaration = read_declaration(file, name, changes)
         place, folder, built = database.absolute(), output.absolute(), _write_build_command(file, database)
-        with open_results(database) as connection, Database(place) as opened:
+        naming = contextlib.nullcontext() if is_given else _naming(database)
+        with open_results(database) as connection, Database(place) as opened, naming:
             if declaration.run is not None and "run" in changes and "where" not in changes:
                 declaration = _follow_run(declaration, connection)
             _check_labels(declaration, connection, whole["labels"], built)
@@ -115,8 +116,9 @@ def plot_figure(
             except MissingFigure as missing:
                 raise _explain(declaration, missing, connection, whole) from missing
     except FigureError as error:
-        told = error if is_given else FigureError(f"{error}\n{_name_database(database)}", error.place, error.tokens)
-        raise (told if changes else blame(file, told)) from error
+        if changes:
+            raise
+        raise blame(file, error) from error
     if not is_given and database.parent.name != file.stem:
         print(f"ccreport: {_name_database(database)}", file=sys.stderr)
     if changes.keys() - SAME_TITLE and "title" not in changes and declaration.title:
@@ -124,6 +126,15 @@ def plot_figure(
         problem = f"the title is still that of the declared figure, “{kept}”; change it too: --change title=…"
         print(f"ccreport: {display_name(problem)}", file=sys.stderr)
     print(output / FILES[0])
+
+
+@contextlib.contextmanager
+def _naming(database: Path) -> Iterator[None]:
+    """Name the database in what is wrong with a figure of its runs."""
+    try:
+        yield
+    except FigureError as error:
+        raise FigureError(f"{error}\nHere {_name_database(database)}", error.place, error.tokens) from error
 
 
 def _name_database(database: Path) -> str:
