@@ -20,6 +20,15 @@ pytestmark = [
 ]
 
 
+LOSSY = """
+title: Random loss
+testbed: {clock: virtual, memory_mib: 256, calibration: {on_failure: warn, packets_count: 1000}}
+defaults: {duration_s: 3, sender_mbps: 20, report_interval_s: 0.5}
+sessions:
+  - {label: main, jobs: [{name: loss, congestion_control: cubic, rtt_ms: 40, loss_pct: 0.5}]}
+"""
+
+
 def compare(folder: Path, *sides: str, blocks: int) -> tuple[int, dict[str, str]]:
     """Return the exit code, and the verdict of each condition and measure."""
     arguments = ["compare_kernels", *sides, "--blocks", str(blocks)]
@@ -52,6 +61,16 @@ def test_a_kernel_is_equal_to_itself(tmp_path: Path) -> None:
     status, verdicts = compare(tmp_path, "default", "default", *campaign, blocks=2)
     assert status == 0
     assert set(verdicts.values()) == {"equal"}
+
+
+def test_both_runs_of_a_pair_lose_the_same_packets_at_random(tmp_path: Path) -> None:
+    campaign = tmp_path / "lossy.yaml"
+    campaign.write_text(LOSSY)
+    status, verdicts = compare(tmp_path, "default", "default", "--campaign", str(campaign), blocks=2)
+    assert (status, set(verdicts.values())) == (0, {"equal"})
+    results = [path.read_bytes() for path in sorted((tmp_path / "archive").glob("*/loss/src-cmd:*"))]
+    # In blocks a b b a.
+    assert results[0] == results[1] != results[2] == results[3]
 
 
 def test_seeds_that_differ_show_no_difference(tmp_path: Path) -> None:

@@ -17,6 +17,7 @@ from ccreport.compare_kernels.carry_out import check_sides
 from ccreport.compare_kernels.compare_kernels import _declare
 from ccreport.compare_kernels.declaration import make_comparison
 from ccreport.core.errors import InputError
+from ccreport.core.locks import hold_lock
 
 ON, OFF = "tcp_cubic.hystart=1", "tcp_cubic.hystart=0"
 CAMPAIGN = ("--campaign", "hystart")
@@ -112,3 +113,13 @@ def test_the_same_side_twice_is_noted(capsys: pytest.CaptureFixture[str]) -> Non
     assert "comparisons/unchanged.yaml shows what chance alone does, with `seed_offset: 1`" in capsys.readouterr().err
     _declare(ON, OFF, Path("hystart"), 0, 0.0, "")
     assert capsys.readouterr().err == ""
+
+
+def test_a_second_comparison_into_the_same_folder_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    out = tmp_path / "out"
+    out.mkdir()
+    with hold_lock(out / ".lock", "it is free"):
+        places = ("--output", str(out), "--archive", str(tmp_path / "archive"))
+        assert main(["compare_kernels", ON, OFF, *CAMPAIGN, *places]) == 3
+    assert f"{out}: another comparison is at work there; wait for it, or name --output" in capsys.readouterr().err
+    assert not (tmp_path / "archive").exists()

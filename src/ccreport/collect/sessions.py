@@ -6,7 +6,6 @@ to a journal first; a kill between two renames is made good by the next call, wh
 """
 
 import contextlib
-import fcntl
 import json
 import os
 import shutil
@@ -21,7 +20,7 @@ from ccreport.collect.attempts import Attempt, append_attempt, read_attempts
 from ccreport.collect.plan import Job, Run
 from ccreport.collect.testbed.commands import name_output
 from ccreport.core.atomic_files import replace_file
-from ccreport.core.errors import InputError
+from ccreport.core.locks import hold_lock
 
 PARTIAL: Final = ".partial"
 LOCK: Final = "lock"
@@ -36,11 +35,7 @@ def lock_archive(archive: Path) -> Iterator[Path]:
     """Keep a second command out of an archive; give the folder of unfinished work, emptied, and empty it again."""
     partial = archive / PARTIAL
     partial.mkdir(parents=True, exist_ok=True)
-    with (partial / LOCK).open("w") as stream:
-        try:
-            fcntl.flock(stream, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            raise InputError(f"{archive}: another `collect` is at work there; wait for it, or stop it first") from None
+    with hold_lock(partial / LOCK, f"{archive}: another `collect` is at work there; wait for it, or stop it first"):
         recover_slots(archive)
         try:
             yield partial
@@ -77,6 +72,12 @@ def find_sessions(archive: Path, campaign: str) -> dict[str, Path]:
         if told["campaign"] == campaign:
             found[told["label"]] = path.parent
     return found
+
+
+def read_clock(session: Path) -> str:
+    """Return the time at which the virtual clock of a session starts: that of the session, unless another is told."""
+    told = read_json(session / SESSION)
+    return str(told.get("clock_started_utc", told["started_utc"]))
 
 
 def list_foreign(archive: Path) -> list[str]:

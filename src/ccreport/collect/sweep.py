@@ -25,6 +25,7 @@ from ccreport.collect.sessions import (
     describe_job,
     is_complete,
     make_session,
+    read_clock,
     read_json,
     write_json,
 )
@@ -40,6 +41,7 @@ class Collection:
     """The state of a sweep: `sessions` by label, and of the runs that were given up, by key, why.
 
     `calibrations` are of the same paths, by the same kernel and virtual clock: that of a session is found by its label.
+    So is in `clocks` the time at which a new session's virtual clock starts, where that is not now.
     """
 
     plan: Plan
@@ -48,6 +50,7 @@ class Collection:
     sessions: dict[str, Path]
     failures: dict[str, str] = field(default_factory=dict)
     calibrations: Mapping[str, Path] = field(default_factory=dict)
+    clocks: Mapping[str, str] = field(default_factory=dict)
     lock: threading.Lock = field(default_factory=threading.Lock)
     stopped: threading.Event = field(default_factory=threading.Event)
 
@@ -122,6 +125,8 @@ class Collection:
         if label not in self.sessions:
             described: dict[str, Any] = {"campaign": self.plan.campaign, "title": self.plan.title, "label": label}
             described |= self._describe_place(slot.place) | {key: machine[key] for key in machine if key != "event"}
+            if label in self.clocks:
+                described["clock_started_utc"] = self.clocks[label]
             self.sessions[label] = make_session(self.archive, described | planned, self.declaration, now)
         session = self.sessions[label]
         self._check_place(session, slot.place)
@@ -166,7 +171,7 @@ class Collection:
 
     def _start_ns(self, session: Path, run: Run | None = None) -> int:
         """Return when the virtual clock of a run of a session starts; without a run, that of the session itself."""
-        began = datetime.fromisoformat(read_json(session / SESSION)["started_utc"])
+        began = datetime.fromisoformat(read_clock(session))
         if run is None:
             return place_in_time(began)
         of_session = [planned for planned in self.plan.runs if planned.session == run.session]

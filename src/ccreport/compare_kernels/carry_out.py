@@ -19,7 +19,7 @@ from ccreport.collect.kept_runs import list_changed
 from ccreport.collect.kernel.find_kernel import UserKernel
 from ccreport.collect.kernel.known_settings import name_unknown_settings
 from ccreport.collect.plan import Plan
-from ccreport.collect.sessions import CALIBRATION, SESSION, find_sessions, lock_archive, read_json
+from ccreport.collect.sessions import CALIBRATION, SESSION, find_sessions, lock_archive, read_clock, read_json
 from ccreport.collect.sweep import Collection
 from ccreport.collect.testbed.guest import name_missing_algorithms
 from ccreport.compare_kernels.campaigns import find_block, find_side, list_steps, name_session
@@ -53,6 +53,7 @@ def measure_sides(campaigns: dict[str, Path], blocks_count: int, archive: Path) 
             if collection.list_missing():
                 print(f"block {block} of {blocks_count}, side {key}", file=sys.stderr, flush=True)
                 collection.calibrations = _find_calibrations(plans[key], archive, places[key])
+                collection.clocks = _find_clocks(collection, plans, archive)
                 collection.carry_out(places[key], partial)
             failures |= {f"side {key}: {run}": why for run, why in collection.failures.items()}
     clocks = {place.clock for place in places.values()}
@@ -107,6 +108,13 @@ def _find_calibrations(plan: Plan, archive: Path, place: Place) -> dict[str, Pat
         if (session / CALIBRATION).exists():
             known[name_session(label)] = session / CALIBRATION
     return {label: known[name_session(label)] for label in plan.sessions if name_session(label) in known}
+
+
+def _find_clocks(collection: Collection, plans: dict[str, Plan], archive: Path) -> dict[str, str]:
+    """Return when the clocks of sessions start that the other side has made: what is lost at random depends on it."""
+    others = [plan.campaign for plan in plans.values() if plan.campaign != collection.plan.campaign]
+    made = {label: path for other in others for label, path in find_sessions(archive, other).items()}
+    return {label: read_clock(made[label]) for label in collection.plan.sessions if label in made}
 
 
 def _find_pair_s(plans: dict[str, Plan], archive: Path) -> float | None:

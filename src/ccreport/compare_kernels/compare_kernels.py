@@ -17,10 +17,12 @@ from ccreport.compare_kernels.scorecard import score
 from ccreport.compare_kernels.wording import summarise
 from ccreport.core.declarations import SCHEMAS
 from ccreport.core.errors import InputError
+from ccreport.core.locks import hold_lock
 from ccreport.core.schema_problems import find_near
 from ccreport.storage.writable import check_folder
 
 NAME: Final = "{comparison}"
+LOCK: Final = ".lock"
 EQUAL_AT_MOST_PCT: Final = 100
 COMPARISONS: Final = SCHEMAS.parent / "comparisons"
 YAML: Final = (".yaml", ".yml")
@@ -59,7 +61,9 @@ def compare_kernels(
         into, made = (Path(str(path).replace(NAME, comparison.name)) for path in (archive, output))
         for path, option in ((into, "--archive"), (made, "--output")):
             check_folder(path, option)
-        return _compare(comparison, into, made, {"kernel": kernel, "clock": clock}, cores)
+        made.mkdir(parents=True, exist_ok=True)
+        with hold_lock(made / LOCK, f"{made}: another comparison is at work there; wait for it, or name --output"):
+            return _compare(comparison, into, made, {"kernel": kernel, "clock": clock}, cores)
     except InputError as error:
         print(f"ccreport: {error}", file=sys.stderr)
         return FAILED_EXIT
@@ -100,7 +104,6 @@ def _declare(a: str, b: str, campaign: Path, blocks: int, equal_within: float, a
 
 
 def _compare(comparison: Comparison, archive: Path, output: Path, testbed: Mapping[str, str], cores: int) -> int:
-    output.mkdir(parents=True, exist_ok=True)
     campaigns = write_campaigns(comparison, output / "campaigns", testbed)
     check_names(comparison, campaigns["a"])
     measured = measure_sides(campaigns, comparison.blocks_count, archive)
