@@ -56,6 +56,8 @@ for evaluation in EVALUATIONS:
             name_rule("summarise_tables", evaluation)
         input:
             list_schemas,
+            # Rows that the publication does not have are marked.
+            list_expected,
             evaluation=ancient(find_evaluation),
             database="<results>/{evaluation}/archive.duckdb",
         output:

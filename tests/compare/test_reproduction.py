@@ -605,6 +605,21 @@ def test_published_values_that_cannot_be_used_say_where(tmp_path: Path, lines: l
     assert "paper.csv" in str(caught.value)
 
 
+def test_a_published_rate_in_bits_is_refused(tmp_path: Path) -> None:
+    told = "paper.csv, line 3: mean_gbps is 8e+09, and the line rate 10 Gbit/s; write Gbit/s, as the column's name says"
+    with pytest.raises(InputError) as caught:
+        compare(tmp_path, [published("CUBIC", 4), published("BBR", 8e9)])
+    assert str(caught.value) == told
+
+
+def test_a_published_name_that_looks_misspelt_is_told(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    rows = [published(name, 8, group=group) for name in ("BBR", "CUBIC") for group in ("no los", "10 % loss")]
+    compared = compare(tmp_path, rows)
+    assert set(compared["cell_state"]) == {"missing"}
+    said = [line for line in capsys.readouterr().out.splitlines() if line.startswith("warning")]
+    assert said == ["warning: paper.csv: no cell here has test_group = 'no los'; did you mean `no loss`?"]
+
+
 def test_published_values_that_are_not_there_say_so(tmp_path: Path) -> None:
     with pytest.raises(InputError, match=r"none\.csv"):
         read_expected(tmp_path / "none.csv", "table_2_testbed", ALLOWED)

@@ -174,6 +174,7 @@ def test_missing_suspect_and_single_cells_say_so() -> None:
     assert verdicts == ["missing", "suspect", "no pair"]
     shown = render_reproduction(rows, TITLES, ALGORITHMS)
     assert all(f"<strong>{verdict}</strong>" in shown for verdict in verdicts)
+    assert "None" not in shown
 
 
 def test_another_build_without_pairs_is_compared_by_single_cells() -> None:

@@ -4,6 +4,7 @@ Each cell is judged by the interval of this archive's mean over the published on
 ratios (`ccreport.compare.verdicts`). No cell of this archive is compared with two published ones.
 """
 
+import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
@@ -16,13 +17,18 @@ from ccreport.compare.matching import DIMENSIONLESS, NAME, match_by_name, match_
 from ccreport.compare.pairs import SUSPECT, Cells, Compared, choose_pair, mark_pairs
 from ccreport.compare.verdicts import UNDECIDED, Estimate, add_spreads, count_runs_needed, judge_cell
 from ccreport.core.csv_files import write_csv
+from ccreport.core.errors import InputError
 from ccreport.core.evaluation import load_evaluation
+from ccreport.core.schema_problems import guess_near
 from ccreport.core.tables import conform, load_schema, read_table, write_table
 from ccreport.summarise.database import QueryError, connect, label_runs, quote_name
 from ccreport.summarise.grids.grid import format_size
 from ccreport.summarise.questions import list_conditions, name_question
 from ccreport.summarise.statistics.contrasts import Spread
 
+DIGIT: Final = re.compile(r"\d")
+# No mean is so many times the line rate: its unit is another.
+UNIT_FACTOR: Final = 2
 COMPARED: Final = "compared"
 MISSING: Final = "missing"
 ADDED: Final = "added"
@@ -47,6 +53,7 @@ def compare_tables(
         for table, facts in declared["reproduction"].items():
             cells = _read_cells(connection, table, summaries, facts["line_rate"], declared, algorithms)
             expected = read_expected(evaluation.parent / facts["expected"], table, allowed, facts.get("runs_count"))
+            _check_published(evaluation.parent / facts["expected"], expected, cells, facts.get("line_rate_bps"))
             rows += _match_both_ways(expected, cells, facts, within_factor, algorithms)
         others = {path.stem: read_other(path, path.stem) for path in sorted(compare_with)}
         there = {cell.key[-1] for cells in others.values() for cell in cells}
@@ -59,6 +66,21 @@ def compare_tables(
     compared = conform(pl.DataFrame(rows, infer_schema_length=None), "reproduction")
     write_table(compared, "reproduction", parquet)
     write_csv(compared, csv)
+
+
+def _check_published(path: Path, expected: list[Expected], cells: Cells, line_rate_bps: float | None) -> None:
+    """Raise InputError for a rate of another unit; print a warning for names that look like misspelt ones."""
+    for number, cell in enumerate(expected, 2):
+        if line_rate_bps and cell.rate_bps > UNIT_FACTOR * line_rate_bps:
+            told = f"mean_gbps is {cell.rate_bps / 1e9:g}, and the line rate {line_rate_bps / 1e9:g} Gbit/s"
+            raise InputError(f"{path.name}, line {number}: {told}; write Gbit/s, as the column's name says")
+    for place, column in enumerate(cells.key):
+        known = {row[column] for row in cells.rows.values() if isinstance(row[column], str)}
+        # 0.1 % loss is not a misspelt 1 % loss.
+        words = [value for value in dict.fromkeys(cell.key[place] for cell in expected) if not DIGIT.search(str(value))]
+        for value in words:
+            if value not in known and (meant := guess_near(value, known)):
+                print(f"warning: {path.name}: no cell here has {column} = '{value}'{meant}")
 
 
 def _name_buckets(connection: duckdb.DuckDBPyConnection, edges: list[float]) -> list[str]:

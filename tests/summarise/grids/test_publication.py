@@ -69,6 +69,10 @@ def test_rows_that_the_publication_does_not_have_are_marked(tmp_path: Path) -> N
     # Sizes in other units than these: which rows go together no name tells.
     expected.write_text("flows_count,buffer_bytes\n100,3000000\n", encoding="utf-8")
     assert mark_unpublished(GRID, expected, KEYS) == GRID
+    # What is wrong with such a file the comparison says, by its line.
+    for text in ("", "flows_count;buffer_bytes\n16;12000000\n", "flows_count,buffer_bytes\none,12000000\n"):
+        expected.write_text(text, encoding="utf-8")
+        assert mark_unpublished(GRID, expected, KEYS) == GRID
 
 
 def test_labels_are_as_an_evaluation_shows_them(tmp_path: Path) -> None:

@@ -135,11 +135,11 @@ def _choose_keys(own: pl.DataFrame) -> tuple[list[str], list[str]]:
 
 
 def name_verdict(row: Mapping[str, Any]) -> str:
-    """Return what pages call the verdict on a cell."""
+    """Return what pages call the verdict on a cell, of one that is missing here that it is."""
     if is_close(row):
         return NEARLY
     verdict = row["cell_verdict"]
-    return {CONSISTENT: WITHIN, INCONSISTENT: APART}.get(verdict, str(verdict))
+    return {CONSISTENT: WITHIN, INCONSISTENT: APART}.get(verdict, verdict or str(row["cell_state"]))
 
 
 def is_close(row: Mapping[str, Any]) -> bool:

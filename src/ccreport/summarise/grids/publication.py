@@ -88,7 +88,12 @@ def mark_unpublished(
     matched by other means than names, and no row has a mark. The grid has labels as they are `shown`, and algorithms as
     pages of the `evaluation` name them; the file has not.
     """
-    published = show_names(pl.read_csv(expected, columns=keys.columns, schema_overrides=keys.schema), shown)
+    try:
+        read = pl.read_csv(expected, columns=keys.columns, schema_overrides=keys.schema)
+    except pl.exceptions.PolarsError:
+        # The comparison with the file says what is wrong in which line.
+        return grid
+    published = show_names(read, shown)
     if evaluation is not None:
         published = show_algorithms(published, evaluation)
     known = {
