@@ -524,6 +524,16 @@ def test_two_archives_compare_by_the_intervals_of_both(tmp_path: Path) -> None:
     assert compared["pair_verdict"].to_list() == ["reproduced", "reproduced", None, None]
 
 
+def test_two_builds_without_a_common_cell_are_told(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "there").mkdir()
+    (tmp_path / "here").mkdir()
+    far = gather(run(7, {"cubic": 9.0}, rtt_ms=80.0, condition_id="c"))
+    summarise("table_2_testbed", build_database(tmp_path / "there", far))
+    compared = compare(tmp_path / "here", [], ALONE, other=[tmp_path / "there/table_2_testbed.parquet"])
+    assert set(compared["cell_state"]) == {"missing", "added"}
+    assert "warning: compare_with: its tables and this build's have no cell in common" in capsys.readouterr().out
+
+
 def test_two_builds_compare_by_means_of_their_own_conditions(tmp_path: Path) -> None:
     # Over 10 ms BBR has 40 here and 41 there; only here there is a run with loss.
     folders = [tmp_path / "there", tmp_path / "here"]

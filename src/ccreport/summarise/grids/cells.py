@@ -7,7 +7,7 @@ from typing import Any, Final
 import polars as pl
 
 from ccreport.core.errors import InputError
-from ccreport.core.tables import Column, TableSchema
+from ccreport.core.tables import Column, TableSchema, load_schema
 from ccreport.summarise.grids.grid import (
     INTERVAL,
     MISSING,
@@ -65,7 +65,12 @@ def lay_out_cells(
     """
     rows, columns = declared["rows"], declared["columns"]
     if summary.select(*rows, *columns).is_duplicated().any():
-        raise InputError(f"{table}: rows {rows} and columns {columns} of the evaluation do not tell its cells apart")
+        left = [name for name in load_schema(table).key if name not in (*rows, *columns)]
+        missing = f"; add {' or '.join(f'`{name}`' for name in left)} to either" if left else ""
+        raise InputError(
+            f"tables.{table}: rows [{', '.join(rows)}] and columns [{', '.join(columns)}] do not tell "
+            f"its cells apart{missing}"
+        )
     divisor, unit = rate_unit(summary["rate_mean_bps"])
     decimals = count_decimals_of_all((summary["rate_mean_bps"].drop_nulls() / divisor).to_list())
     groups = order_groups(summary.select(columns).rows(), range(summary.height))
