@@ -166,7 +166,7 @@ def add_options(parser: argparse.ArgumentParser, command: Callable[..., int | No
         required = parameter.default is parameter.empty
         default = None if required else parameter.default
         help_text = describe_option(said, name)
-        if default not in (None, "", False, ()):
+        if default not in (None, "", False, (), Path()):
             help_text = f"{help_text} (default: {default})".strip()
         # argparse fills in what follows a per cent sign.
         about = help_text.replace("%", "%%")

@@ -12,6 +12,7 @@ from ccreport.collect.declare.planning import plan_campaign
 from ccreport.collect.kernel.find_kernel import read_user_kernel
 from ccreport.collect.plan import Plan
 from ccreport.collect.sessions import write_json
+from ccreport.collect.testbed.guest import name_missing_algorithms
 from ccreport.compare_kernels.campaigns import write_campaigns
 from ccreport.compare_kernels.carry_out import check_sides
 from ccreport.compare_kernels.compare_kernels import _declare
@@ -43,7 +44,8 @@ CAMPAIGN = ("--campaign", "hystart")
             ("hystart=0", OFF, *CAMPAIGN),
             "`hystart=0` is not a side: write ./linux for a kernel, tcp_cubic.hystart=0 or",
         ),
-        ((ON, OFF, *CAMPAIGN, "--cores", "0"), "cores: a build takes at least 1"),
+        ((ON, OFF, *CAMPAIGN, "--cores", "0"), "--cores: a build takes at least 1"),
+        ((ON, OFF, *CAMPAIGN, "--blocks", "1"), "--blocks: an interval takes at least 2, not 1"),
         (("net.ipv4.tcp_rmem=lots", OFF, *CAMPAIGN), "side a: net.ipv4.tcp_rmem takes 3 integers, not `lots`; write "),
     ],
 )
@@ -60,6 +62,21 @@ def test_a_call_that_cannot_be_meant_says_what_to_type(
     said = capsys.readouterr().err
     assert told in said
     assert said.count("\n") == 1
+
+
+def test_a_misspelt_algorithm_is_told_as_collect_tells_it() -> None:
+    assert name_missing_algorithms({"cubik"}, {"cubic", "bbr"}) == (
+        "the user-mode kernel has no congestion control cubik; it has bbr, cubic; did you mean `cubic`? "
+        "Else name another kernel by --kernel"
+    )
+
+
+def test_help_gives_the_fewest_blocks_and_no_empty_default(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit):
+        main(["compare_kernels", "--help"])
+    said = " ".join(capsys.readouterr().out.split())
+    assert "at least 2, or 0 for what the file declares" in said
+    assert "(default: .)" not in said
 
 
 def test_a_kernel_that_cannot_be_run_says_why(tmp_path: Path) -> None:

@@ -23,6 +23,7 @@ from ccreport.collect.sessions import CALIBRATION, SESSION, find_sessions, lock_
 from ccreport.collect.sweep import Collection
 from ccreport.collect.testbed.guest import name_missing_algorithms
 from ccreport.compare_kernels.campaigns import find_block, find_side, list_steps, name_session
+from ccreport.core.algorithms import doubt_algorithm
 from ccreport.core.declarations import SCHEMAS
 from ccreport.core.errors import InputError
 
@@ -87,6 +88,9 @@ def _find_place(plan: Plan, side: str) -> Place:
         missing = name_missing_algorithms(list_algorithms(plan), place.kernel.algorithms)
         if problem := missing or name_unknown_settings(place.kernel, plan.runs):
             raise InputError(f"side {side}: {problem}")
+    else:
+        for doubt in filter(None, map(doubt_algorithm, list_algorithms(plan))):
+            print(f"warning: side {side}: {doubt}", file=sys.stderr)
     return place
 
 

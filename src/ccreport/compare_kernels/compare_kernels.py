@@ -24,6 +24,7 @@ from ccreport.storage.writable import check_folder
 NAME: Final = "{comparison}"
 LOCK: Final = ".lock"
 EQUAL_AT_MOST_PCT: Final = 100
+BLOCKS_AT_LEAST: Final = 2
 COMPARISONS: Final = SCHEMAS.parent / "comparisons"
 YAML: Final = (".yaml", ".yml")
 NO_CAMPAIGN: Final = Path()
@@ -47,16 +48,16 @@ def compare_kernels(
 
     `a` is a file of `comparisons`, or the first side: a kernel's path, an algorithm, `module.parameter=value` or
     `net.…=value`, several with commas between them, or `default`. `b` is then the second side. `campaign` is the
-    campaign that two sides of the command line measure. `blocks` is how often it is measured on each side, 0 for what
-    the file declares, else 4. `equal_within` is by how many % two sides may differ and are called equal, 0 for what the
-    file declares, else 5. `algorithm` is the second side's in place of the file's. `kernel` is the path of a user-mode
-    kernel for sides that name none. `clock`, virtual or real, replaces the campaign's.
+    campaign that two sides of the command line measure. `blocks` is how often it is measured on each side, at least 2,
+    or 0 for what the file declares, else 4. `equal_within` is by how many % two sides may differ and are called equal,
+    0 for what the file declares, else 5. `algorithm` is the second side's in place of the file's. `kernel` is the path
+    of a user-mode kernel for sides that name none. `clock`, virtual or real, replaces the campaign's.
     `archive` is the raw archive's own folder; the same command goes on with the runs that it lacks. `output` is a
     folder, which gets comparison.json, junit.xml, summary.md and index.html. `cores` are those of the build.
     """
     try:
         if cores < 1:
-            raise InputError("cores: a build takes at least 1")
+            raise InputError("--cores: a build takes at least 1")
         comparison = _declare(a, b, campaign, blocks, equal_within, algorithm)
         into, made = (Path(str(path).replace(NAME, comparison.name)) for path in (archive, output))
         for path, option in ((into, "--archive"), (made, "--output")):
@@ -76,10 +77,10 @@ def _declare(a: str, b: str, campaign: Path, blocks: int, equal_within: float, a
     """Return the comparison that the command line names; raise InputError where it names none."""
     told = {"blocks_count": blocks, "equal_within_pct": equal_within}
     given = {key: value for key, value in told.items() if value}
-    if blocks == 1 or blocks < 0:
-        raise InputError("blocks: an interval takes at least 2")
+    if blocks and blocks < BLOCKS_AT_LEAST:
+        raise InputError(f"--blocks: an interval takes at least {BLOCKS_AT_LEAST}, not {blocks}")
     if not 0 <= equal_within <= EQUAL_AT_MOST_PCT:
-        raise InputError(f"equal-within: {equal_within:g} % is not between 0 and {EQUAL_AT_MOST_PCT} %")
+        raise InputError(f"--equal-within: {equal_within:g} % is not between 0 and {EQUAL_AT_MOST_PCT} %")
     if a.endswith(YAML):
         if b:
             raise InputError(f"{a} names both sides; leave out `{b}`")

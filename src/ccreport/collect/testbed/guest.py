@@ -30,6 +30,7 @@ from ccreport.collect.plan import Run, from_json
 from ccreport.collect.testbed.calibrate import measure_paths
 from ccreport.collect.testbed.init import mount
 from ccreport.collect.testbed.run import perform_run
+from ccreport.core.schema_problems import find_near
 
 MARK: Final = "ccreport:"
 PLACE: Final = Path("/run/ccreport")
@@ -190,9 +191,11 @@ def name_missing_algorithms(algorithms: Iterable[str], known: Iterable[str]) -> 
     missing = sorted({*algorithms} - {*known})
     if not missing:
         return None
+    meant = [f"`{near}`" for name in missing if (near := find_near(name, known))]
+    hint = f"did you mean {', '.join(meant)}? Else name another kernel by --kernel"
     return (
         f"the user-mode kernel has no congestion control {', '.join(missing)}; it has {', '.join(sorted(known))}; "
-        "choose one of these, or another kernel by --kernel"
+        f"{hint if meant else 'choose one of these, or another kernel by --kernel'}"
     )
 
 
