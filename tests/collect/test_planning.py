@@ -395,11 +395,16 @@ def test_a_plan_in_words() -> None:
         "  a  1 bbr, 10/20 ms, 0 % loss, 20 Mbit/s  4 runs  0.5 min",
         "",
         "4 runs of 1 job, 0.5 min",
+        (
+            "with only 2 runs of each condition a report gives no verdicts and no 95 % intervals there, which need 3 "
+            "(iterations_count: 3)"
+        ),
     ]
+    assert "verdicts" not in describe_plan(plan({"rtt_ms": [10, 20], "iterations_count": 3}))
     # 5 s to start each kernel, and 12 µs for each of the packets: 7 s of 20 Mbit/s are 11,667 of 1500 bytes.
     assert expect_processor_s(planned.runs) == pytest.approx(4 * (5 + 0.14))
     virtual = describe_plan(replace(planned, testbed=replace(planned.testbed, clock="virtual", parallel_count=2)))
-    assert virtual.splitlines()[-1] == (
+    assert virtual.splitlines()[-2] == (
         "4 runs of 1 job, 0.5 min of virtual time, about 0.2 min on idle processors with 2 at a time"
     )
     whole = describe_plan(planned, completed=[run.key for run in planned.runs])

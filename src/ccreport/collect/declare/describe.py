@@ -17,6 +17,8 @@ START_S: Final = 5.0
 PACKET_S: Final = 12e-6
 # ASSUME: flows that are paced just below a bottleneck still queue there, by packets that meet.
 BURST_RATIO: Final = 1.1
+# Of each condition, below which reports have neither an interval nor a verdict.
+RUNS_AT_LEAST: Final = 3
 # Settings of instruments, in s.
 INTERVALS: Final = ("ss_interval_s", "mpstat_interval_s", "nstat_interval_s", "ping_interval_s")
 
@@ -38,12 +40,26 @@ def describe_plan(plan: Plan, completed: Collection[str] = (), capacity_bps: int
         "",
         f"{_count(len(plan.runs), 'run')} of {_count(len(plan.jobs), 'job')}, {_format_time(plan, plan.runs)}",
     ]
+    lines += _list_few(plan)
     if done and not left:
         lines.append("all runs are in the archive, so nothing is left to measure")
     elif done:
         lines.append(f"{_count(len(done), 'run')} done, {len(left)} left, {_format_time(plan, left)}")
     warnings = [*_doubt_parallel(plan), *list_warnings(plan, capacity_bps)]
     return "\n".join(lines + [f"warning: {text}" for text in warnings])
+
+
+def _list_few(plan: Plan) -> Iterator[str]:
+    """Yield a line on what a report leaves undecided where conditions have too few runs, none where all have enough."""
+    counts = Counter(
+        (run.session, run.job, run.routes, run.stages, *run.module_parameters.items()) for run in plan.runs
+    )
+    if (least := min(counts.values(), default=RUNS_AT_LEAST)) < RUNS_AT_LEAST:
+        few = "each condition" if max(counts.values()) < RUNS_AT_LEAST else "some conditions"
+        yield (
+            f"with only {_count(least, 'run')} of {few} a report gives no verdicts and no 95 % intervals there, which "
+            f"need {RUNS_AT_LEAST} (iterations_count: {RUNS_AT_LEAST})"
+        )
 
 
 def expect_total_s(plan: Plan, runs: Sequence[Run]) -> float:
