@@ -258,12 +258,12 @@ def test_runs_that_processors_limited_are_counted_beside_the_verdicts():
 def test_fairness_is_said_of_several_flows():
     rows = [{"algorithm": "BBR", "rate_mean_bps": 9e7, "flows_count": 4, "jain_mean_ratio": 0.6}]
     assert describe_means(make_means(rows), make_comparisons()) == [
-        "**BBR** (3 runs): goodput of 90.0 Mbit/s, a fairness among flows (Jain’s index) of 0.600."
+        "**BBR** (3 runs): goodput of 90.0 Mbit/s, a fairness among its own flows (Jain’s index) of 0.600."
     ]
     # Of a run that it shares the index is of all flows.
     rows += [rows[0] | {"beside": "CUBIC", "jain_mean_ratio": 0.2}]
     (said,) = describe_means(make_means(rows), make_comparisons())
-    assert said.endswith("(Jain’s index) of 0.600.")
+    assert said.endswith("(Jain’s index) of 0.600 where it ran alone with several flows.")
     assert "Jain" not in describe_means(make_means(rows[1:]), make_comparisons())[0]
 
 

@@ -30,7 +30,7 @@ NAMED_AT_MOST: Final = 12
 MEASURES: Final = {
     "retransmit_ratio": (100.0, "{} % of segments retransmitted"),
     "smoothed_rtt_mean_ms": (1.0, "an RTT of {} ms"),
-    FAIRNESS: (1.0, "a fairness among flows (Jain’s index) of {}"),
+    FAIRNESS: (1.0, "a fairness among its own flows (Jain’s index) of {}"),
 }
 
 
@@ -59,6 +59,8 @@ def _describe_algorithm(own: pl.DataFrame, divisor: float, unit: str) -> str:
         for column, (factor, words) in MEASURES.items()
         if known[column].count()
     ]
+    if 0 < known[FAIRNESS].count() < own.height:
+        numbers[-1] += " where it ran alone with several flows"
     conditions = f"{count_things(own.height, 'condition')}, " if own.height > 1 else ""
     name = escape_text(own["algorithm"][0])
     return f"**{name}** ({conditions}{count_things(int(own['runs_count'].sum()), 'run')}): {', '.join(numbers)}."
