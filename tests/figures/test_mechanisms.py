@@ -95,7 +95,7 @@ def test_measured_rates_stand_beside_theory(tmp_path: Path) -> None:
 
 
 def test_one_rate_of_loss_is_no_response(tmp_path: Path) -> None:
-    with pytest.raises(MissingFigure, match="fewer than two rates of loss"):
+    with pytest.raises(MissingFigure, match="fewer than two rates of loss above 0 with"):
         build(tmp_path, "response_to_loss", LONE, where="loss_pct = 1.5")
 
 

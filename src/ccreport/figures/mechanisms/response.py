@@ -59,11 +59,13 @@ def build_response(declaration: FigureDeclaration, database: Database) -> Figure
         pl.col("cc").is_in([CUBIC, *VERSIONS]),
     )
     if runs["loss_pct"].n_unique() < 2:
-        raise MissingFigure("The runs that match have fewer than two rates of loss with a single flow of CUBIC or BBR.")
+        raise MissingFigure(
+            "The runs that match have fewer than two rates of loss above 0 with a single flow of CUBIC or BBR."
+        )
     for column, lacking in LACKING.items():
         runs = runs.filter(pl.col(column).is_not_null())
         if runs["loss_pct"].n_unique() < 2:
-            raise MissingFigure(f"Theory needs two rates of loss of runs whose {lacking}.")
+            raise MissingFigure(f"Theory needs two rates of loss above 0 of runs whose {lacking}.")
     keys = ["rtt_ms", "cc", "loss_pct", "line_bps", "mss_bytes"]
     cells = summarise_cells(database, runs, keys, "goodput_bps")
     rtts = cells["rtt_ms"].unique().sort().to_list()
