@@ -413,3 +413,15 @@ def test_a_path_without_a_recorded_bottleneck_is_not_said_to_have_one() -> None:
     assert describe_panel(("bottleneck_bps", "queue_discipline"), (1e7, None)) == "bottleneck 10 Mbit/s"
     # Alone it tells the panel from the others.
     assert describe_panel(("bottleneck_bps", "queue_discipline"), (None, None)) == "no known bottleneck"
+
+
+def test_a_queue_that_marks_packets_is_told_from_one_that_does_not() -> None:
+    columns = ("queue_discipline", "has_queue_ecn")
+    assert [describe_panel(columns, values) for values in (("fq_codel", True), ("fq_codel", False))] == [
+        "fq_codel with ECN",
+        "fq_codel",
+    ]
+    assert [describe_panel(columns[1:], (value,)) for value in (True, False)] == [
+        "queue with ECN",
+        "queue without ECN",
+    ]

@@ -352,6 +352,22 @@ def test_each_condition_of_the_archive_is_a_panel(database: Path, tmp_path: Path
     assert "(a)" not in read(together / "caption.txt")
 
 
+def test_the_queue_is_named_where_queues_differ_in_the_archive(tmp_path: Path) -> None:
+    tables = make_tables("10.201.1.2", "nersc-tbn-1")
+    marks = pl.col("run_id").str.starts_with("experiment-bbr")
+    captions = []
+    for name, ecn in (("apart", marks), ("alike", pl.lit(value=True))):
+        tables["runs"] = tables["runs"].with_columns(queue_discipline=pl.lit("fq_codel"), has_queue_ecn=ecn)
+        (tmp_path / name).mkdir()
+        built = make_database(tmp_path / name, tables)
+        columns = ["queue_discipline", "has_queue_ecn"]
+        shown = plot(tmp_path / name, built, title="Alone", overlapped=False, where="TRUE", panels_by=columns)
+        captions.append(read(shown / "caption.txt"))
+    assert "(a) queue without ECN, CUBIC; (b) queue with ECN, BBR." in captions[0]
+    assert "queue fq_codel with ECN." in captions[0]
+    assert "queue" not in captions[1]
+
+
 def test_a_column_that_is_not_there_is_a_fault_of_the_evaluation(database: Path, tmp_path: Path) -> None:
     with pytest.raises(FigureError, match="refuses its `where` or `panels_by`"):
         plot(tmp_path, database, title="None", where="TRUE", panels_by=["no_such"])

@@ -238,7 +238,13 @@ def test_rates_and_ratios() -> None:
 def make_run(**changes: Any) -> dict[str, Any]:
     run = {"run_id": "r/1", "condition_id": "r", "iteration": 1, "mode": "both", "sender_host": "bost-dtn.es.net"}
     run |= {"host": "sac-rpt1.es.net", "flows_count": 16, "rtt_ms": 61.02, "rtt_nominal_ms": None, "loss_pct": None}
-    run |= {"parameter_value": None, "buffer_bytes": None, "bottleneck_bps": None, "background_udp_bps": None}
+    run |= {
+        "parameter_value": None,
+        "buffer_bytes": None,
+        "bottleneck_bps": None,
+        "background_udp_bps": None,
+        "queue": None,
+    }
     return run | changes
 
 
@@ -336,6 +342,11 @@ def make_qdiscs(*rows: tuple[str, float | None, float | None, float | None, int 
             make_qdiscs(),
             {"rtt_nominal_ms": 9.0, "loss_pct": 0.0, "buffer_bytes": 64_000_000, "bottleneck_bps": 1e10},
             ["as declared: RTT 9 ms, loss 0 %", "port buffer 64 MB, bottleneck 10 Gbit/s"],
+        ),
+        (
+            make_qdiscs(),
+            {"buffer_bytes": 100_000, "bottleneck_bps": 2e7, "queue": "fq_codel with ECN"},
+            ["port buffer 100 kB, bottleneck 20 Mbit/s, queue fq_codel with ECN"],
         ),
         # A real path: nothing was configured, nothing is said.
         (make_qdiscs(("fq", None, None, None, 10000)), {}, []),

@@ -26,7 +26,7 @@ from ccreport.figures.select.condition_cells import (
     summarise_cells,
 )
 from ccreport.figures.select.declaration import FigureDeclaration, keep_fitting
-from ccreport.figures.select.queries import MissingFigure
+from ccreport.figures.select.queries import QUEUE, MissingFigure
 from ccreport.figures.select.recording_database import Database
 from ccreport.figures.select.series import UNKNOWN_CC
 from ccreport.figures.wording.conditions import describe_conditions, describe_value, fold_sentences, write_sentences
@@ -35,7 +35,8 @@ from ccreport.summarise.grids.settings import RATE_UNITS, choose_rate_unit
 
 RUN_COLUMNS: Final = f"""
     run_id, condition_id, mode, sharing, sender_host, host, flows_count, rtt_ms, loss_pct, buffer_bytes, bottleneck_bps,
-    queue_discipline, parameter_name, parameter_value, jain_ratio, coalesce(cc_list, 'unknown') AS cc_list, {BURSTS}
+    {QUEUE} AS queue_discipline, parameter_name, parameter_value, jain_ratio,
+    coalesce(cc_list, 'unknown') AS cc_list, {BURSTS}
 """
 PANELS_AT_MOST: Final = 4
 LOW_HEIGHT_PX: Final = 230

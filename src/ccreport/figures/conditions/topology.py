@@ -11,15 +11,15 @@ from ccreport.figures.conditions.topology_drawing import Box, Lane, draw_topolog
 from ccreport.figures.kit.figure import Figure, deny
 from ccreport.figures.select.condition_cells import keep_counted, read_matching_all
 from ccreport.figures.select.declaration import FigureDeclaration
-from ccreport.figures.select.queries import UNCOUNTED, MissingFigure, read_rows
+from ccreport.figures.select.queries import QUEUE, UNCOUNTED, MissingFigure, read_rows
 from ccreport.figures.select.recording_database import Database
 from ccreport.figures.wording.conditions import PLAIN_QUEUE, fold_sentences, write_sentences
 from ccreport.summarise.grids.grid import format_size
 from ccreport.summarise.grids.settings import name_rate
 
-TOPOLOGY_COLUMNS: Final = """
+TOPOLOGY_COLUMNS: Final = f"""
     run_id, experiment_id, sender_host, host, host_address, rtt_ms, nic_bps, mtu_bytes, kernel, buffer_bytes,
-    bottleneck_bps, queue_discipline, background_udp_bps, destinations_count, is_suspect
+    bottleneck_bps, {QUEUE} AS queue_discipline, background_udp_bps, destinations_count, is_suspect
 """
 # More destinations of one sender than this are counted in a last box.
 DESTINATIONS_AT_MOST: Final = 12

@@ -14,7 +14,7 @@ import polars as pl
 
 from ccreport.figures.kit.figure import deny
 from ccreport.figures.select.declaration import FigureDeclaration, Rate, refuse_where
-from ccreport.figures.select.queries import UNCOUNTED, MissingFigure, describe_absence
+from ccreport.figures.select.queries import QUEUE, UNCOUNTED, MissingFigure, describe_absence
 from ccreport.figures.select.recording_database import Database
 from ccreport.summarise.database import quote_text
 
@@ -23,8 +23,8 @@ BURSTS: Final = "CASE WHEN loss_pattern = 'bursts' THEN loss_pattern END AS loss
 ALGORITHM_RUN_COLUMNS: Final = f"""
     run_id, condition_id, cc, sharing, beside, flows_count, sender_host, host, rtt_ms,
     loss_pct, {BURSTS},
-    buffer_bytes, bottleneck_bps, queue_discipline, parameter_name, parameter_value, throughput_bps, goodput_bps,
-    retransmit_ratio, nic_bps, pacing_bps, cc_flows_count
+    buffer_bytes, bottleneck_bps, {QUEUE} AS queue_discipline, parameter_name, parameter_value,
+    throughput_bps, goodput_bps, retransmit_ratio, nic_bps, pacing_bps, cc_flows_count
 """
 # What can differ between the runs of a figure, in the order in which its panels name it.
 SETTINGS: Final = (
@@ -184,6 +184,9 @@ def refuse_parts(parts: str, runs: pl.DataFrame, columns: Sequence[str], kind: s
 def _write_condition(column: str, values: Sequence[Any]) -> str:
     """Return the condition that a column has one of the first of these values."""
     known = [value for value in values if value is not None]
+    if column == "queue_discipline":
+        # As the database has it.
+        known = list(dict.fromkeys(value.removesuffix(" with ECN") for value in known))
     listed = [quote_text(value) if isinstance(value, str) else repr(value) for value in known[:VALUES_AT_MOST]]
     parts = [f"{column} IN ({', '.join(listed)})"] if known else []
     parts += [f"{column} IS NULL"] if len(known) < len(values) else []

@@ -12,10 +12,14 @@ from ccreport.figures.kit.figure import deny
 from ccreport.figures.select.declaration import FigureDeclaration, refuse_where
 from ccreport.figures.select.recording_database import Database
 
-RUN_COLUMNS: Final = """
+# A queue that marks packets is another queue than one of the same discipline that drops them.
+QUEUE: Final = """CASE WHEN has_queue_ecn THEN concat_ws(' ', queue_discipline, 'with ECN') ELSE queue_discipline END"""
+# `queue` is null where all runs of the archive have the same.
+RUN_COLUMNS: Final = f"""
     run_id, condition_id, iteration, mode, is_counted, sender_host, host, flows_count, rtt_ms, rtt_nominal_ms,
-    loss_pct, parameter_value, buffer_bytes, bottleneck_bps, nic_bps, background_udp_bps, retransmit_ratio
-"""
+    loss_pct, parameter_value, buffer_bytes, bottleneck_bps, nic_bps, background_udp_bps, retransmit_ratio,
+    CASE WHEN (SELECT count(DISTINCT {QUEUE}) FROM labelled_runs WHERE is_counted) > 1 THEN {QUEUE} END AS queue
+"""  # noqa: S608
 COLUMNS: Final = {
     "flows": """run_id, flow_id, client_number, cc, start_offset_s, throughput_bps, sender_s, goodput_bps, receiver_s,
         retransmits_count, segments_count""",

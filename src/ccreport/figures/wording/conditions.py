@@ -27,7 +27,7 @@ PLAIN_QUEUE: Final = "fifo"
 # Of means that are less apart captions do not say which is ahead.
 NEARLY_EQUAL: Final = 1.05
 # What a path may well not have, of which a title says nothing where it has it not.
-OF_BOTTLENECK: Final = ("bottleneck_bps", "buffer_bytes", "queue_discipline")
+OF_BOTTLENECK: Final = ("bottleneck_bps", "buffer_bytes", "queue_discipline", "has_queue_ecn")
 INTERVAL: Final = "95 % interval (Student’s t, from the spread of runs within conditions)"
 
 
@@ -47,6 +47,8 @@ def describe_panel(columns: Sequence[str], values: Sequence[Any]) -> str:
     if facts.get("bottleneck_bps") is not None and facts.get("nic_bps") is None:
         # The bottleneck is what limits.
         facts.pop("nic_bps", None)
+    if facts.get("queue_discipline") is not None and "has_queue_ecn" in facts:
+        facts["queue_discipline"] += " with ECN" if facts.pop("has_queue_ecn") else ""
     texts = {
         column: theme.style_of(value).name if column == "cc" else describe_value(column, value)
         for column, value in facts.items()

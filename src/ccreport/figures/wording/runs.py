@@ -174,6 +174,7 @@ def write_notes(qdiscs: pl.DataFrame, run: Row) -> list[str]:
         ("port buffer", run["buffer_bytes"], format_size),
         ("bottleneck", run["bottleneck_bps"], name_rate),
         ("background UDP", run["background_udp_bps"], name_rate),
+        ("queue", run["queue"], display_name),
     )
     second = ", ".join(f"{name} {write(value)}" for name, value, write in bottleneck if value is not None)
     return [note for note in (recorded or _describe_declared(run), second) if note]

@@ -50,6 +50,7 @@ FORMATS: Final[dict[str, Callable[[Any], str]]] = {
     "pacing_bps": lambda rate: f"paced to {name_rate(rate)}",
     "background_udp_bps": lambda rate: f"beside {name_rate(rate)} of UDP",
     "limit_packets_count": lambda count: f"queue of {count} packets",
+    "has_queue_ecn": lambda has_ecn: f"queue {'with' if has_ecn else 'without'} ECN",
     "beside": lambda names: f"both {names.replace(',', ' and ')}",
     "labels": lambda labels: ", ".join(_describe_label(label) for label in labels.split("; ")),
     "buffer_bytes": lambda size: f"buffer {format_size(size)}",
