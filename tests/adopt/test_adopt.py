@@ -562,3 +562,14 @@ def test_a_packed_file_among_others_is_named_and_no_run(tmp_path: Path, capsys: 
     (listed,) = list_manifests(folder, load_layout(layout))
     assert {file.path for file in listed.files if file.action == "rejected"} == {"run3_cubic.tar.zst"}
     assert {run.suffix for run in listed.runs} == {"1", "2"}
+
+
+def test_the_direction_of_a_result_is_among_what_else_tells_its_condition(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for number, name in enumerate(("cli-3.20-p2.json", "cli-3.20-rev.json", "cli-3.20-bidir.json"), start=1):
+        (tmp_path / f"cubic_run{number}.json").write_bytes((ROOT / "conformance/inputs/iperf3" / name).read_bytes())
+    adopt(tmp_path, check=False)
+    rows = [line for line in capsys.readouterr().out.splitlines() if line.endswith("  iperf3")]
+    told = [re.findall(r"direction=(\w+)", row) for row in rows]
+    assert told == [[], ["reverse"], ["both"]]

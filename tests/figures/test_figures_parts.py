@@ -500,3 +500,23 @@ def test_samples_after_the_end_are_counted_and_not_drawn() -> None:
     assert series.late_count == 6
     assert series.time_end_s == 1.0
     assert series.band.is_empty()
+
+
+@pytest.mark.parametrize(
+    ("directions", "expected"),
+    [
+        ([None], "vm to far"),
+        (["forward"], "vm to far"),
+        (["reverse"], "far to vm"),
+        (["both"], "vm and far, both directions"),
+        (["forward", "reverse"], "between vm and far"),
+    ],
+)
+def test_the_ends_of_a_path_are_in_the_direction_of_the_data(directions: list[str | None], expected: str) -> None:
+    facts = {"sender_host": "vm", "host": "far", "flows_count": 1, "rtt_ms": 20.0}
+    runs = [
+        facts | {"parameter_name": "beta, direction" if told else None, "parameter_value": told and f"717, {told}"}
+        for told in directions
+    ]
+    drawn = [DrawnRun(run, 1, is_declared=False) for run in runs]
+    assert describe_runs(["cubic"], drawn, overlapped=False) == f"CUBIC, 1 flow, alone — {expected}, RTT 20 ms"

@@ -218,6 +218,32 @@ def test_runs_of_a_layout_that_differ_in_the_rate_asked_for_are_conditions_of_th
     assert conditions[8e7] == conditions[0.0] + "-b80000000"
 
 
+@pytest.mark.parametrize(
+    ("tests", "named", "expected"),
+    [
+        ([{}], (None, None), (None, None)),
+        ([{"is_reverse": True}], (None, None), ("direction", "reverse")),
+        ([{"is_bidirectional": True}], (None, None), ("direction", "both")),
+        # Of two clients each sends one way.
+        ([{}, {"client_number": 2, "is_reverse": True}], (None, None), ("direction", "both")),
+        ([{"is_reverse": True}], ("beta", "717"), ("beta, direction", "717, reverse")),
+        ([{"is_reverse": True}], ("direction", "reverse"), ("direction", "reverse")),
+        ([{"is_reverse": True}], ("direction", "up"), ("direction, direction", "up, reverse")),
+    ],
+)
+def test_the_direction_of_a_run_is_one_of_its_parameters(
+    tests: list[dict[str, Any]],
+    named: tuple[str | None, str | None],
+    expected: tuple[str | None, str | None],
+    tmp_path: Path,
+) -> None:
+    run = ManifestRun("r", "h:1", "h", 1, parameter_name=named[0], parameter_value=named[1])
+    measured = measure(tmp_path, run, tests=[TEST | facts for facts in tests])[0]
+    assert (measured["parameter_name"], measured["parameter_value"]) == expected
+    forward = measure(tmp_path, run, tests=[TEST])[0]["condition_id"]
+    assert (measured["condition_id"] == forward) is (expected == (None, None))
+
+
 def test_an_interrupted_run_counts_only_if_asked(tmp_path: Path) -> None:
     tables: dict[str, list[dict[str, Any]]] = {
         "tests": [TEST | {"is_interrupted": True}],

@@ -228,3 +228,23 @@ def test_measured_rtts_of_a_path_are_one(tmp_path: Path) -> None:
     # Loopback, on which the sizes of numbers are chance, whatever the bottleneck.
     near = [{"rtt_ms": 0.0044}, {"rtt_ms": 0.0071}, {"rtt_ms": 0.002, "bottleneck_bps": 5e7}]
     assert list_rtts("near", *near) == [0.002, 0.002, 0.002]
+
+
+def test_forward_runs_are_called_so_beside_others_only(tmp_path: Path) -> None:
+    def list_parameters(folder: str, *parameters: tuple[str | None, str | None]) -> list[tuple[str | None, str | None]]:
+        (tmp_path / folder).mkdir()
+        facts = [dict(zip(("parameter_name", "parameter_value"), pair, strict=True)) for pair in parameters]
+        runs = [make_run(number, {"cubic": 1.0}, **one) for number, one in enumerate(facts)]
+        with connect(build_database(tmp_path / folder, gather(*runs))) as database:
+            told, of_algorithms = (
+                database.sql(f"SELECT parameter_name, parameter_value FROM {view} ORDER BY run_id").fetchall()
+                for view in ("labelled_runs", "algorithm_runs")
+            )
+        assert told == of_algorithms
+        return told
+
+    forward = [(None, None), ("beta", "717"), ("direction", "up")]
+    assert list_parameters("forward", *forward) == forward
+    reverse, both = ("beta, direction", "717, reverse"), ("direction", "both")
+    named = [("direction", "forward"), ("beta, direction", "717, forward"), ("direction", "up")]
+    assert list_parameters("mixed", *forward, reverse, both) == [*named, reverse, both]

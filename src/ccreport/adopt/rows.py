@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from ccreport.adopt.contents import Content, Ends, Way
+from ccreport.archive.direction import BOTH, FORWARD, PARAMETER, REVERSE
 from ccreport.archive.layout import Layout
 from ccreport.archive.layout_groups import format_value, sort_naturally
 from ccreport.archive.manifest import Manifest, ManifestRun, make_manifest
@@ -133,18 +134,25 @@ class Row:
         return dict(zip(names, values, strict=False))
 
     @property
+    def direction(self) -> str:
+        """Return the direction of the data of all results together."""
+        told = {is_reverse for ways in self.ways.values() for is_reverse in ways}
+        return BOTH if len(told) > 1 else REVERSE if told == {True} else FORWARD
+
+    @property
     def condition(self) -> dict[str, object]:
         """Return what tells the condition of the run from those of others."""
         run = self.run
         told = {"cc": frozenset(self.algorithms or self.named), "flows": self.flows_count, "host": run.host}
-        nominal = {"rtt_ms": run.rtt_nominal_ms, "limit": run.limit}
+        nominal = {"way": self.direction, "rtt_ms": run.rtt_nominal_ms, "limit": run.limit}
         return told | nominal | (run.conditions or {}) | self.parameters
 
     def format(self) -> tuple[str, ...]:
         """Return the cells of the table; what nothing says is a dash."""
         run, conditions = self.run, self.run.conditions or {}
         told = {name: self.job[name] for name in OF_JOBS if self.job.get(name) is not None}
-        others = self.recorded | told | conditions | self.parameters
+        way = {PARAMETER: self.direction} if self.direction != FORWARD else {}
+        others = way | self.recorded | told | conditions | self.parameters
         start = datetime.fromtimestamp(self.start_s, UTC).strftime("%Y-%m-%d %H:%M:%S") if self.start_s else "–"
         lasted = f"{self.end_s - self.start_s:.0f}" if self.start_s is not None and self.end_s is not None else "–"
         kinds = sorted((kind != "src-cmd", FILES.get(kind, kind), count) for kind, count in self.kinds.items())

@@ -19,6 +19,7 @@ from ccreport.measure.conditions import (
 from ccreport.measure.connections import sampling_intervals
 from ccreport.measure.cpu import measure_cpu, measure_cpu_bound
 from ccreport.measure.datagrams import sum_if_all, summarise_datagrams
+from ccreport.measure.directions import add_directions
 from ccreport.measure.fairness import jain_index
 from ccreport.measure.flows import join_flows
 from ccreport.measure.reconcile.reconcile import reconcile_flows
@@ -60,6 +61,7 @@ def measure_runs(
         )
         .pipe(complete_runs, include_interrupted=include_interrupted, include_cpu_bound=include_cpu_bound)
         .pipe(part_conditions, manifest)
+        .pipe(add_directions, tests)
     )
     if runs.height != len(manifest.runs):
         raise TableError(f"runs: {runs.height} rows for the {len(manifest.runs)} runs of {manifest.experiment_id}")

@@ -26,8 +26,8 @@ from ccreport.measure import ARCHIVE_TABLES, EXPERIMENT_TABLES
 from ccreport.rebuild.batches import read_batches, table_files
 from ccreport.summarise.algorithm_names import create_algorithms
 from ccreport.summarise.loss_patterns import mark_loss_patterns
-from ccreport.summarise.measured_rtts import share_measured_rtts
 from ccreport.summarise.open_database import open_database
+from ccreport.summarise.path_settings import name_forward, share_measured_rtts
 from ccreport.summarise.published import select_cells
 from ccreport.summarise.questions import COMPARISONS
 from ccreport.summarise.refused_sql import find_refused
@@ -62,7 +62,7 @@ RECORDED_RUN: Final = """
         'id': coalesce(recorded_run_id, concat_ws('/', machine, label, kernel))
     } AS run
 """
-LABELLED: Final = share_measured_rtts("SELECT *, NULL::VARCHAR AS result_path FROM runs")
+LABELLED: Final = name_forward(share_measured_rtts("SELECT *, NULL::VARCHAR AS result_path FROM runs"))
 
 UNLABELLED: Final = {"labels": {}, "tables": {}, "condition": "condition_id", "completion_bytes": "NULL"}
 # In virtual time work takes none: what iperf3 tells of its processor there is not a load.
@@ -171,7 +171,7 @@ def create_views(
     # Unlike the other macros these name the views above, which must be there before.
     connection.execute(read_query("fairness"))
     of_algorithms = share_measured_rtts(f"FROM ({read_query('measured_runs')}) JOIN algorithms USING (cc)")
-    for view, runs in {"labelled_runs": LABELLED, "algorithm_runs": of_algorithms}.items():
+    for view, runs in {"labelled_runs": LABELLED, "algorithm_runs": name_forward(of_algorithms)}.items():
         query = f"""
             SELECT
                 * REPLACE (({declared["condition"]})::VARCHAR AS condition_id, {WITHOUT_VIRTUAL_LOADS}),

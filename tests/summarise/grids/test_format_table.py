@@ -192,9 +192,7 @@ def test_the_rows_that_a_verdict_names_are_bold() -> None:
 
 
 def test_rows_and_columns_that_do_not_tell_cells_apart() -> None:
-    said = (
-        r"tables.table_2_testbed: rows .* and columns \[algorithm\] do not tell its cells apart; add .*`rtt_bucket`"
-    )
+    said = r"tables.table_2_testbed: rows .* and columns \[algorithm\] do not tell its cells apart; add .*`rtt_bucket`"
     with pytest.raises(InputError, match=said):
         lay_out_cells(CELLS, "table_2_testbed", DECLARED | {"columns": ["algorithm"]}, [])
 

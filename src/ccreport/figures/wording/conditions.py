@@ -6,6 +6,7 @@ from typing import Any, Final
 
 import polars as pl
 
+from ccreport.archive.direction import read_direction
 from ccreport.core.text import display_name
 from ccreport.figures.kit import theme
 from ccreport.figures.select.condition_cells import SETTINGS, list_values
@@ -15,6 +16,7 @@ from ccreport.figures.wording.runs import (
     format_rate,
     format_significant,
     join_names,
+    name_ends,
 )
 from ccreport.summarise.grids import settings
 
@@ -69,9 +71,13 @@ def describe_conditions(runs: pl.DataFrame) -> str:
         and runs[column].n_unique() == 1
         and runs[column][0] is not None
     ]
-    path = [_name_hosts(runs, "sender_host", "senders"), _name_hosts(runs, "host", "hosts")]
-    ends = " to ".join(part for part in path if part)
+    senders, hosts = _name_hosts(runs, "sender_host", "senders"), _name_hosts(runs, "host", "hosts")
+    ends = name_ends(senders, hosts, _list_directions(runs)) if senders and hosts else senders or hosts
     return ", ".join([names, *fixed]) + (f"{PATH_DASH}{ends}" if ends else "")
+
+
+def _list_directions(runs: pl.DataFrame) -> set[str]:
+    return {read_direction(*told) for told in runs.select("parameter_name", "parameter_value").unique().rows()}
 
 
 def _name_hosts(runs: pl.DataFrame, column: str, several: str) -> str:

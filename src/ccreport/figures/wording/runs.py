@@ -6,12 +6,13 @@ are escaped; whoever puts a caption into a page escapes it for that page.
 
 import math
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
 import polars as pl
 
+from ccreport.archive.direction import BOTH, FORWARD, REVERSE, read_direction
 from ccreport.core.text import display_name
 from ccreport.figures.kit import theme
 from ccreport.figures.select.declaration import Rate
@@ -97,8 +98,21 @@ def list_conditions(ccs: Iterable[str], drawn: Sequence[DrawnRun], *, overlapped
         _list_values(drawn, column, style)
         for column, style in (("sender_host", "{}"), ("host", "{}"), ("rtt_ms", "{:.3g}"))
     )
-    path = [f"{senders} to {hosts}" if senders else f"to {hosts}"] if hosts else []
+    told = {read_direction(one.run.get("parameter_name"), one.run.get("parameter_value")) for one in drawn}
+    path = [name_ends(senders, hosts, told)] if hosts else []
     return ran, [*path, f"RTT {rtts} ms" if rtts else "RTT unknown"]
+
+
+def name_ends(senders: str, hosts: str, directions: Collection[str]) -> str:
+    """Return the ends of a path in the direction of the data, which several runs may send in several."""
+    told = {*directions}
+    if told == {REVERSE}:
+        return f"{hosts} to {senders}" if senders else f"from {hosts}"
+    if told == {FORWARD}:
+        return f"{senders} to {hosts}" if senders else f"to {hosts}"
+    if not senders:
+        return f"to and from {hosts}"
+    return f"{senders} and {hosts}, both directions" if told == {BOTH} else f"between {senders} and {hosts}"
 
 
 def join_conditions(ran: Sequence[str], where: Sequence[str]) -> str:

@@ -26,7 +26,7 @@ UNKNOWN: Final = "unknown"
 STATES: Final = ("ingested", "ignored", "rejected")
 # How `runs.rtt_source` says that somebody set it.
 IS_DECLARED: Final = (pl.col("rtt_source") == "nominal").fill_null(value=False)
-# As tables and figures have it (`ccreport.summarise.measured_rtts`): to two digits where the test itself measured it.
+# As tables and figures have it (`ccreport.summarise.path_settings`): to two digits where the test itself measured it.
 SHOWN_RTT: Final = (
     pl.when(pl.col("rtt_source").is_in(["ss", "iperf3"])).then(pl.col("rtt_ms").round_sig_figs(2)).otherwise("rtt_ms")
 )

@@ -1,6 +1,11 @@
-"""Measured RTTs, which differ from run to run: all runs of a path have one, so that they are of one condition."""
+"""Settings that make runs of one path alike: one RTT for all whose RTT was measured, and the direction of the data.
+
+A measured RTT differs from run to run, and would make each run a condition of its own.
+"""
 
 from typing import Final
+
+from ccreport.archive.direction import BOTH, FORWARD, PARAMETER, REVERSE, SEPARATOR
 
 # ASSUME: runs of a job that differ in none of these ran over one path, and paths below 1 ms are all the same.
 PATH: Final = """
@@ -34,6 +39,11 @@ PATH_RTTS: Final = f"""
     SELECT run_id, printf('%.1e', CASE WHEN path_ms < 1 THEN min(path_ms) OVER () ELSE path_ms END)::DOUBLE AS path_ms
     FROM shared
 """
+# Of names of parameters, and of values.
+ENDS_WITH: Final = "coalesce(regexp_matches({}, '(^|{})({})$'), FALSE)"
+IS_TOLD: Final = ENDS_WITH.format("parameter_name", SEPARATOR, PARAMETER)
+IS_OTHER: Final = f"{IS_TOLD} AND {ENDS_WITH.format('parameter_value', SEPARATOR, f'{REVERSE}|{BOTH}')}"
+IS_FORWARD: Final = f"NOT {IS_TOLD} AND coalesce((SELECT bool_or({IS_OTHER}) FROM runs), FALSE)"
 
 
 def share_measured_rtts(runs: str) -> str:
@@ -41,4 +51,23 @@ def share_measured_rtts(runs: str) -> str:
     return f"""
         SELECT runs.* REPLACE (coalesce(path_ms, rtt_ms) AS rtt_ms)
         FROM ({runs}) AS runs LEFT JOIN ({PATH_RTTS}) USING (run_id)
+    """
+
+
+def name_forward(runs: str) -> str:
+    """Return a query of runs with `direction` forward among their parameters, where other runs have another direction.
+
+    Without it, conditions of forward runs would be named by what they lack.
+    """
+    appended = f"{_append('parameter_name', PARAMETER)}, {_append('parameter_value', FORWARD)}"
+    return f"SELECT * REPLACE ({appended}) FROM ({runs})"
+
+
+def _append(column: str, text: str) -> str:
+    return f"""
+        CASE
+            WHEN NOT ({IS_FORWARD}) THEN {column}
+            WHEN parameter_name IS NULL AND parameter_value IS NULL THEN '{text}'
+            ELSE coalesce({column}, '') || '{SEPARATOR}{text}'
+        END AS {column}
     """
