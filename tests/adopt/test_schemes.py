@@ -151,3 +151,9 @@ def test_of_two_tests_of_one_run_the_groups_that_tell_them_apart_are_named(
     said = capsys.readouterr().out
     assert len(list_columns(said, "run")) == 4
     assert "already is" not in said
+
+
+def test_one_file_without_a_result_is_told(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    write_archive(tmp_path, {"ss_cubic.txt": socket_samples(40000)})
+    adopt(tmp_path, check=False)
+    assert "cc=cubic" in capsys.readouterr().out

@@ -18,7 +18,7 @@ from ccreport.compare_kernels.carry_out import check_sides
 from ccreport.compare_kernels.compare_kernels import _declare
 from ccreport.compare_kernels.declaration import make_comparison
 from ccreport.core.errors import InputError
-from ccreport.core.locks import hold_lock
+from ccreport.storage.locks import hold_lock
 
 ON, OFF = "tcp_cubic.hystart=1", "tcp_cubic.hystart=0"
 CAMPAIGN = ("--campaign", "hystart")

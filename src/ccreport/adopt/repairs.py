@@ -121,9 +121,9 @@ def _set_jobs(proposal: Proposal, jobs: Iterable[str]) -> Proposal:
 
 def _name_by_folders(patterns: Sequence[ProposedPattern]) -> list[str]:
     """Return a job for each pattern: the folder, below those of all files, in which its files are."""
-    folders = [[PurePosixPath(path).parent.parts for path in own.paths] for own in patterns]
-    shared = len(PurePosixPath(os.path.commonpath(path for own in patterns for path in own.paths)).parts)
-    names = [{(*parts, "")[shared] for parts in own} for own in folders]
+    folders = [[PurePosixPath(path).parent for path in own.paths] for own in patterns]
+    shared = len(PurePosixPath(os.path.commonpath([str(folder) for own in folders for folder in own])).parts)
+    names = [{(*folder.parts, "")[shared] for folder in own} for own in folders]
     joined: list[set[str]] = []
     for own in names:
         touching = [other for other in joined if own & other]

@@ -20,7 +20,7 @@ from ccreport.collect.attempts import Attempt, append_attempt, read_attempts
 from ccreport.collect.plan import Job, Run
 from ccreport.collect.testbed.commands import name_output
 from ccreport.core.atomic_files import replace_file
-from ccreport.core.locks import hold_lock
+from ccreport.storage.locks import hold_lock
 
 PARTIAL: Final = ".partial"
 LOCK: Final = "lock"

@@ -17,8 +17,8 @@ from ccreport.compare_kernels.scorecard import score
 from ccreport.compare_kernels.wording import summarise
 from ccreport.core.declarations import SCHEMAS
 from ccreport.core.errors import InputError
-from ccreport.core.locks import hold_lock
 from ccreport.core.schema_problems import find_near
+from ccreport.storage.locks import hold_lock
 from ccreport.storage.writable import check_folder
 
 NAME: Final = "{comparison}"
