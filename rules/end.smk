@@ -95,10 +95,11 @@ def warn_of_other_results():
 def warn_of_archive():
     """Warn of all that a build found in its archive, or did not find there."""
     logs = Path(workflow.pathvars.apply("<logs>"))
-    claims = (logs / name / "judge_claims.txt" for name in EVALUATIONS)
+    steps = ("compare_tables", "judge_claims")
+    judged = (logs / name / f"{step}.txt" for name in EVALUATIONS for step in steps)
     # What several logs say is said once.
     for warning in dict.fromkeys(
-        line for told in (LEDGER_LOG, *claims) for line in list_warnings(told)
+        line for told in (LEDGER_LOG, *judged) for line in list_warnings(told)
     ):
         logger.warning(warning)
     warn_of_packet_runs()

@@ -630,6 +630,11 @@ def test_a_published_name_that_looks_misspelt_is_told(tmp_path: Path, capsys: py
     assert said == ["warning: paper.csv: no cell here has test_group = 'no los'; did you mean `no loss`?"]
 
 
+def test_a_file_of_published_values_without_rows_is_told(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert compare(tmp_path, []).is_empty()
+    assert "warning: paper.csv has no rows: nothing published is compared with table_2" in capsys.readouterr().out
+
+
 def test_published_values_that_are_not_there_say_so(tmp_path: Path) -> None:
     with pytest.raises(InputError, match=r"none\.csv"):
         read_expected(tmp_path / "none.csv", "table_2_testbed", ALLOWED)
@@ -643,6 +648,31 @@ def test_all_published_values_of_the_evaluation_can_be_read() -> None:
     }
     # Table I: 5 buffers of 2 algorithms; II: 12 loss rows of 4 cells and 2 mismatch rows of 2; III: 10 pairs.
     assert counts == {"table_1_buffer_size": 10, "table_2_testbed": 52, "table_3_paths": 20}
+
+
+@pytest.mark.parametrize(
+    ("table", "line_rate_bps", "said"),
+    [
+        ("means", 1e10, "reproduction: `means` cannot be compared with published values"),
+        (
+            "table_2_testbed",
+            10,
+            "reproduction.table_2_testbed.line_rate_bps: 10 bit/s; write 10_000_000_000 for 10 Gbit/s",
+        ),
+    ],
+)
+def test_a_reproduction_is_of_named_cells_and_a_line_rate(
+    tmp_path: Path, table: str, line_rate_bps: float, said: str
+) -> None:
+    declared = load_yaml(EVALUATION)
+    declared["tables"]["means"] = {"title": "Means", "rows": ["loss_pct"], "columns": ["algorithm"]}
+    (tmp_path / "paper.csv").touch()
+    declared["reproduction"] = {table: {"expected": "paper.csv", "line_rate_bps": line_rate_bps}}
+    path = tmp_path / "e.yaml"
+    write_yaml(path, declared)
+    with pytest.raises(DeclarationError) as caught:
+        load_evaluation(path)
+    assert said in str(caught.value)
 
 
 def test_a_reproduction_is_of_a_table_that_there_is(tmp_path: Path) -> None:

@@ -72,6 +72,8 @@ def compare_tables(
 
 def _check_published(path: Path, expected: list[Expected], cells: Cells, line_rate_bps: float | None) -> None:
     """Raise InputError for a rate of another unit; print a warning for names that look like misspelt ones."""
+    if not expected:
+        print(f"warning: {path.name} has no rows: nothing published is compared with {cells.table}")
     for number, cell in enumerate(expected, 2):
         if line_rate_bps and cell.rate_bps > UNIT_FACTOR * line_rate_bps:
             told = f"mean_gbps is {cell.rate_bps / 1e9:g}, and the line rate {line_rate_bps / 1e9:g} Gbit/s"

@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from ccreport.core.declarations import QUERIES, SCHEMAS, list_tables, load_yaml
 from ccreport.core.declared_files import DeclarationError, blame, load_declared, show_path
-from ccreport.core.schema_problems import Place, guess, guess_path
+from ccreport.core.schema_problems import Place, format_place, guess, guess_path
 from ccreport.core.words import WORDS, bound_check
 
 # Beside `schemas`, as the files that come with the pipeline are.
@@ -37,6 +37,8 @@ GENERIC: Final = "generic"
 
 # The table whose rows may be labels of the evaluation, and the column by which its rows always differ.
 MEANS: Final = "means"
+# What is slower was written in another unit.
+LINE_RATE_AT_LEAST_BPS: Final = 1e5
 ALGORITHM: Final = "algorithm"
 
 
@@ -183,6 +185,13 @@ def _list_unknown(evaluation: Mapping[str, Any]) -> Iterator[tuple[Place, str]]:
     for table in evaluation["reproduction"]:
         if "rows" not in tables.get(table, {}):
             yield ("reproduction", table), f"reproduction: {table} is not a table of cells (it has no `rows`)"
+        elif table == MEANS:
+            told = "cannot be compared with published values, as its cells are named by all settings of their runs"
+            yield ("reproduction", table), f"reproduction: `{table}` {told}; compare one of the tables `table_…`"
+    for table, facts in evaluation["reproduction"].items():
+        if facts["line_rate_bps"] < LINE_RATE_AT_LEAST_BPS:
+            named: Place = ("reproduction", table, "line_rate_bps")
+            yield named, f"{format_place(named)}: {facts['line_rate_bps']:,} bit/s; write 10_000_000_000 for 10 Gbit/s"
 
 
 def _list_wrong_axes(table: str, facts: Mapping[str, Any]) -> Iterator[tuple[Place, str]]:
