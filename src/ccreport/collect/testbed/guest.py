@@ -8,6 +8,7 @@ the host has time for it would be an event that no seed repeats.
 """
 
 import ctypes
+import difflib
 import fcntl
 import hashlib
 import json
@@ -30,7 +31,6 @@ from ccreport.collect.plan import Run, from_json
 from ccreport.collect.testbed.calibrate import measure_paths
 from ccreport.collect.testbed.init import mount
 from ccreport.collect.testbed.run import perform_run
-from ccreport.core.schema_problems import find_near
 
 MARK: Final = "ccreport:"
 PLACE: Final = Path("/run/ccreport")
@@ -191,7 +191,7 @@ def name_missing_algorithms(algorithms: Iterable[str], known: Iterable[str]) -> 
     missing = sorted({*algorithms} - {*known})
     if not missing:
         return None
-    meant = [f"`{near}`" for name in missing if (near := find_near(name, known))]
+    meant = [f"`{near}`" for name in missing for near in difflib.get_close_matches(name, known, n=1)]
     hint = f"did you mean {', '.join(meant)}? Else name another kernel by --kernel"
     return (
         f"the user-mode kernel has no congestion control {', '.join(missing)}; it has {', '.join(sorted(known))}; "
