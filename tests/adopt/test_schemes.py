@@ -70,7 +70,7 @@ def test_schemes_of_one_folder_are_told_apart(tmp_path: Path, capsys: pytest.Cap
 
 
 def test_only_patterns_of_delays_are_asked_about(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """Doubled, the delays of one scheme are the RTTs of the other: these are no runs of each other's either."""
+    """Doubled, the delays of one scheme equal the RTTs of the other; their runs must stay apart all the same."""
     delays = dict(write_tests(9, STUDENTS.replace("rtt_", "delay_"), has_samples=True))
     halved = {path.replace("_10ms", "_15ms").replace("_40ms", "_20ms"): text for path, text in delays.items()}
     rtts = {path.replace("RTT10ms", "RTT30ms"): text for path, text in write_tests(1, LAB)}

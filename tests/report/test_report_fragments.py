@@ -284,7 +284,7 @@ def test_sessions_count_their_own_runs_and_flows(inputs: dict[str, Any]):
     assert "10 to 40" in rows[0]
     assert "80&#46;5" in rows[1]
     assert [row.endswith("<td>Table II</td></tr>") for row in rows] == [True, False]
-    # Without a use there is no column of them.
+    # The column is left out where no session is used.
     page = render_sessions(frames["runs"], frames["flows"], make_uses(), NO_SESSIONS)
     assert ">For<" not in page
     assert "what its runs are for" not in page
