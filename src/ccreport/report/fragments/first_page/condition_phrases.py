@@ -11,7 +11,7 @@ FLOWS: Final = re.compile(r"[\d,]+ flows?")
 SHARING: Final = re.compile(r"(?P<how>both|alone)(?: (?P<names>.+))?")
 # 40G sender
 SENDER: Final = re.compile(r"(?P<speed>\S+) sender")
-LOSS: Final = re.compile(r"(?:no|[\d.]+ %) loss")
+LOSS: Final = re.compile(r"(?:no|([\d.]+) %) loss")
 # buffer 12 MB
 BUFFER: Final = re.compile(r"buffer (?P<size>.+)")
 RTT: Final = re.compile(r"RTT .+")
@@ -68,3 +68,9 @@ def span_rtts(rtts: str) -> str:
     """Return the least and the greatest of some round-trip times, "5, 9 ms", as "5–9 ms"."""
     numbers = rtts.removesuffix(" ms").split(", ")
     return f"{'–'.join(dict.fromkeys((numbers[0], numbers[-1])))} ms"
+
+
+def read_loss_pct(condition: str) -> float | None:
+    """Return the loss that conditions say, in per cent; None where they do not."""
+    losses = [found[1] for part in condition.split(", ") if (found := LOSS.fullmatch(part))]
+    return float(losses[0] or 0) if losses else None

@@ -13,7 +13,7 @@ from ccreport.figures.wording.runs import join_names
 from ccreport.report.first_page.pairs import PUBLISHED, UNPUBLISHED
 from ccreport.report.first_page.rtts import NO_RTTS, name_rtts
 from ccreport.report.fragments.failed_pairs import name_table
-from ccreport.report.fragments.first_page.condition_phrases import add_bracket, phrase_conditions
+from ccreport.report.fragments.first_page.condition_phrases import LOSS, add_bracket, phrase_conditions, read_loss_pct
 from ccreport.report.fragments.first_page.rates_by_loss import PLAIN, Look, render_by_loss
 from ccreport.report.fragments.first_page.short_answers import NO_LOSS, OTHER, RANDOM, shorten_rates
 from ccreport.report.markup.escape import escape_text
@@ -32,8 +32,6 @@ WITHIN: Final = "equal within "
 # Published cells and figures have those of arithmetic means.
 GEOMETRIC: Final = "[geometric means](methods.qmd#sec-ratios)"
 NO_TITLES: Final[Mapping[str, str]] = {}
-# no loss · 0.01 % loss
-LOSS: Final = re.compile(r"(?:no|([\d.]+) %) loss")
 LONG_PATH: Final = re.compile(r"RTT ≥ [\d.]+ ms")
 
 
@@ -264,12 +262,6 @@ def find_loss(condition: str) -> bool | None:
     """Tell whether conditions have loss; None where they do not say."""
     loss_pct = read_loss_pct(condition)
     return None if loss_pct is None else loss_pct > 0
-
-
-def read_loss_pct(condition: str) -> float | None:
-    """Return the loss that conditions say, in per cent; None where they do not."""
-    losses = [found[1] for part in condition.split(", ") if (found := LOSS.fullmatch(part))]
-    return float(losses[0] or 0) if losses else None
 
 
 def say_verdict(verdict: str) -> str:

@@ -9,7 +9,7 @@ import polars as pl
 
 from ccreport.core.text import count_things
 from ccreport.report.first_page.rtts import name_rtts
-from ccreport.report.fragments.first_page.condition_phrases import FLOWS, LOSS, RTT, SHARING
+from ccreport.report.fragments.first_page.condition_phrases import FLOWS, LOSS, RTT, SHARING, read_loss_pct
 from ccreport.report.markup.blocks import Html, text
 from ccreport.report.markup.escape import escape_text, fence_html
 from ccreport.summarise.grids.links import cell_href
@@ -92,8 +92,7 @@ def _keep_shared(part: pl.DataFrame) -> pl.DataFrame:
 
 
 def _read_loss(of_loss: pl.DataFrame) -> float:
-    loss = str(of_loss["loss"][0])
-    return 0.0 if loss == NO_LOSS else float(loss.partition(" ")[0])
+    return read_loss_pct(of_loss["loss"][0]) or 0.0
 
 
 def _count_runs(first: int, second: int) -> str:

@@ -9,13 +9,18 @@ import polars as pl
 from ccreport.core.text import count_things
 from ccreport.figures.wording.runs import join_names
 from ccreport.report.first_page.rtts import NO_RTTS, name_rtts
-from ccreport.report.fragments.first_page.condition_phrases import RTT, SHARING, phrase_conditions, span_rtts
+from ccreport.report.fragments.first_page.condition_phrases import (
+    RTT,
+    SHARING,
+    phrase_conditions,
+    read_loss_pct,
+    span_rtts,
+)
 from ccreport.report.fragments.first_page.rate_findings import (
     ENOUGH,
     PARAGRAPH,
     leave_out_shared,
     link_comparisons,
-    read_loss_pct,
 )
 from ccreport.report.fragments.first_page.short_answers import shorten_retransmits
 from ccreport.report.markup.escape import escape_text

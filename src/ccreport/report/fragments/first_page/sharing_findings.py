@@ -11,6 +11,7 @@ from ccreport.report.first_page.rtts import NO_RTTS, name_rtts
 from ccreport.report.fragments.first_page.condition_phrases import (
     BUFFER,
     FLOWS,
+    LOSS,
     RTT,
     SHARING,
     phrase_conditions,
@@ -18,7 +19,6 @@ from ccreport.report.fragments.first_page.condition_phrases import (
 )
 from ccreport.report.fragments.first_page.rate_findings import (
     ENOUGH,
-    LOSS,
     NO_TITLES,
     PARAGRAPH,
     list_shared,
