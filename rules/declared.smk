@@ -58,36 +58,57 @@ def load_evaluations():
 
 
 def check_sql_of_evaluations(wildcards):
-    """Try the SQL of each evaluation that was changed after its database was made: an input function that names no file.
+    """Try the SQL of each evaluation that was changed after its database was made, and read its published values.
+
+    It is an input function that names no file.
 
     `-n` calls it as a build does, before the first job; the processes of jobs do not try again.
     """
-    changed = []
+    checks = []
     for name, path in EVALUATION_FILES.items() if workflow.is_main_process else ():
-        database = RESULTS / name / "archive.duckdb"
-        if not database.exists() or database.stat().st_mtime < path.stat().st_mtime:
-            changed.append(path)
+        published = [
+            path.parent / facts["expected"]
+            for facts in EVALUATIONS[name]["reproduction"].values()
+        ]
+        if is_older(RESULTS / name / "archive.duckdb", [path]):
+            checks.append((check_sql, path))
+        if is_older(RESULTS / name / "reproduction.parquet", [path, *published]):
+            checks.append((check_published, path))
     # The database works while Python waits, and no job does yet.
     with ThreadPoolExecutor() as pool:
-        list(pool.map(try_sql, changed))
+        for result in [pool.submit(*check) for check in checks]:
+            try:
+                result.result()
+            except InputError as error:
+                stop(error)
     return []
 
 
-def try_sql(evaluation):
-    """End with what the database refuses of an evaluation's SQL."""
+def is_older(result, sources):
+    """Return whether a result is not there, or one of its sources was changed after it was made."""
+    made = result.stat().st_mtime if result.exists() else 0
+    return any(source.stat().st_mtime > made for source in sources)
+
+
+def check_sql(evaluation):
+    """Raise InputError with what the database refuses of an evaluation's SQL."""
     # Only here, as loading them takes half a second.
     from ccreport.compare.claims import check_claims
-    from ccreport.figures.select.check_sql import check_sql
+    from ccreport.figures.select.check_sql import check_sql as check_figures
     from ccreport.summarise.label_values import check_label_values
     from ccreport.summarise.view_columns import open_without_rows
 
-    try:
-        with open_without_rows(evaluation) as connection:
-            check_sql(connection, evaluation)
-            check_claims(connection, evaluation)
-            check_label_values(connection, evaluation)
-    except InputError as error:
-        stop(error)
+    with open_without_rows(evaluation) as connection:
+        check_figures(connection, evaluation)
+        check_claims(connection, evaluation)
+        check_label_values(connection, evaluation)
+
+
+def check_published(evaluation):
+    """Raise InputError where a file of published values cannot be used."""
+    from ccreport.compare.expected import read_published
+
+    read_published(evaluation)
 
 
 # As the configuration names them, or as the archive has it.

@@ -59,6 +59,17 @@ def test_an_unknown_name_lists_those_there_are(tmp_path: Path) -> None:
         resolve_evaluation("../a.yaml", tmp_path / "c.yaml")
 
 
+def test_a_path_of_something_else_says_what_to_name(tmp_path: Path) -> None:
+    (tmp_path / "values.csv").write_text("a,b\n", encoding="utf-8")
+    with pytest.raises(DeclarationError, match=r"values\.csv is not an evaluation; name a file that ends in \.yaml$"):
+        resolve_evaluation(f"{tmp_path}/values.csv")
+    with pytest.raises(DeclarationError, match=r" is a folder; name a file, such as .*/NAME\.yaml$"):
+        resolve_evaluation(f"{tmp_path}/")
+    (tmp_path / "own.yaml").touch()
+    with pytest.raises(DeclarationError, match=r" is a folder; name a file, such as .*/own\.yaml$"):
+        resolve_evaluation(f"{tmp_path}/")
+
+
 def test_a_folder_without_evaluations_has_none(tmp_path: Path) -> None:
     with pytest.raises(DeclarationError, match=r"; there are none$"):
         resolve_evaluation("", tmp_path)

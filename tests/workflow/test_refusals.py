@@ -241,6 +241,25 @@ def test_a_failed_build_ends_with_the_line_that_matters(
     assert "no_such_column" in done.stderr.splitlines()[-1]
 
 
+@pytest.mark.parametrize("tree", ["fresh", "built"])
+def test_published_values_that_cannot_be_used_are_refused_before_the_first_job(
+    tree: str, request: pytest.FixtureRequest
+) -> None:
+    checkout = request.getfixturevalue(tree)
+    table = "esnet-dtn/table_1_buffer_size.csv"
+    value = write_evaluation(checkout, f"expected: {table}", 'expected: ""')
+    path = checkout.folder / "own/esnet-dtn.yaml"
+    text = path.read_text(encoding="utf-8")
+    path.write_text(text.replace(f'expected: {ROOT}/evaluations/""', "expected: mine.csv"), encoding="utf-8")
+    values = (ROOT / "evaluations" / table).read_text(encoding="utf-8")
+    path.with_name("mine.csv").write_text(values.replace("mean_gbps", "mean_gbit", 1), encoding="utf-8")
+    done = ask(checkout, value)
+    assert done.returncode == 1
+    said = "ccreport: own/mine.csv, line 1: `mean_gbit` is not a column; did you mean `mean_gbps`?"
+    assert done.stderr.splitlines()[-1] == said
+    assert "rule " not in done.stderr
+
+
 def test_names_that_may_be_wrong_are_warned_of(built: Checkout) -> None:
     value = write_evaluation(built, "members: [bbr2,", "members: [bbr9,")
     done = ask(built, value, "packet_runs=[first.nosuch]")

@@ -262,7 +262,7 @@ def _read_row(name: str, columns: list[str], values: tuple[Any, ...]) -> Measure
     )
     runs = _number(row["n"], f"{name}: its n")
     if runs is None or runs < 0 or runs != int(runs):
-        raise QueryError(f"{name}: its n is {row['n']}, no number of runs")
+        raise QueryError(f"{name}: its n is {row['n']}, not a number of runs")
     return Measured(value, low, high, int(runs), df)
 
 
@@ -280,9 +280,9 @@ def _number(value: Any, name: str) -> float | None:
     try:
         number = float(value)
     except (TypeError, ValueError) as error:
-        raise QueryError(f"{name} is {value!r}, no number") from error
+        raise QueryError(f"{name} is {value!r}, not a number") from error
     if isinstance(value, (str, bool)) or not math.isfinite(number):
-        raise QueryError(f"{name} is {value!r}, no number; a query says NULL where there is not enough data")
+        raise QueryError(f"{name} is {value!r}, not a number; a query says NULL where there is not enough data")
     return number
 
 

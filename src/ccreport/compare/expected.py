@@ -2,18 +2,24 @@
 
 import csv
 import math
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
 from ccreport.compare.verdicts import spread_of_interval, spread_published
+from ccreport.core.declared_files import show_path
 from ccreport.core.errors import InputError
+from ccreport.core.evaluation import load_evaluation, name_buckets
+from ccreport.core.schema_problems import guess
 from ccreport.core.tables import Column, TableError, load_schema, read_table
 from ccreport.summarise.statistics.contrasts import Spread
 
 VALUES: Final = ("mean_gbps", "cv", "is_suspect")
 BOOLEANS: Final = {"true": True, "false": False}
+
+# No mean is so many times the line rate: its unit is another.
+UNIT_FACTOR: Final = 2
 
 # Of less, nobody knows how much they vary.
 RUNS_AT_LEAST: Final = 3
@@ -45,32 +51,72 @@ class Expected:
         return own and Spread(own.variance * own_runs / self.runs_count, self.runs_count - 1)
 
 
+def read_published(evaluation: Path) -> dict[str, list[Expected]]:
+    """Return what an evaluation's files of published values hold, by table, each in the order of its file.
+
+    Raise InputError, which names file and line, where one cannot be used.
+    """
+    declared = load_evaluation(evaluation)
+    allowed = {
+        "algorithm": list(declared["algorithms"]),
+        "rtt_bucket": name_buckets(declared["rtt_bucket_edges_ms"]),
+    }
+    return {
+        table: read_expected(
+            evaluation.parent / facts["expected"], table, allowed, facts.get("runs_count"), facts.get("line_rate_bps")
+        )
+        for table, facts in declared["reproduction"].items()
+    }
+
+
 def read_expected(
-    path: Path, table: str, allowed: Mapping[str, Collection[str]], runs_count: int | None = None
+    path: Path,
+    table: str,
+    allowed: Mapping[str, Collection[str]],
+    runs_count: int | None = None,
+    line_rate_bps: float | None = None,
 ) -> list[Expected]:
     """Return the published cells of a table in the order of their file.
 
     `allowed` has the values that a key column may have, for those of which they are known; `runs_count` runs are behind
     each cell. Raise InputError, which names file and line, for a wrong column, a key that this table cannot have or
-    that is given twice, and a value that is not a number.
+    that is given twice, a value that is not a number, and a rate of another unit, which the line rate shows.
     """
     keys = {column.name: column for column in load_schema(table).columns if column.name in load_schema(table).key}
+    shown = show_path(path)
     try:
-        with path.open(encoding="utf-8", newline="") as stream:
+        with path.open(encoding="utf-8-sig", newline="") as stream:
             reader = csv.DictReader(stream, strict=True)
-            if sorted(reader.fieldnames or ()) != sorted((*keys, *VALUES)):
-                raise InputError(f"{path.name}, line 1: the columns must be {', '.join((*keys, *VALUES))}")
-            cells = [
-                _read_row(row, keys, allowed, f"{path.name}, line {reader.line_num}", runs_count) for row in reader
-            ]
+            if problem := _find_wrong_columns(reader.fieldnames or (), (*keys, *VALUES)):
+                raise InputError(f"{shown}, line 1: {problem}")
+            cells: dict[Key, tuple[int, Expected]] = {}
+            for row in reader:
+                place = f"{shown}, line {reader.line_num}"
+                cell = _read_row(row, keys, allowed, place, runs_count)
+                if cell.key in cells:
+                    raise InputError(f"{place}: repeats the key of line {cells[cell.key][0]}")
+                if line_rate_bps and cell.rate_bps > UNIT_FACTOR * line_rate_bps:
+                    told = f"mean_gbps is {cell.rate_bps / 1e9:g}, and the line rate {line_rate_bps / 1e9:g} Gbit/s"
+                    raise InputError(f"{place}: {told}; write Gbit/s, as the column's name says")
+                cells[cell.key] = reader.line_num, cell
     except (OSError, UnicodeDecodeError, csv.Error) as error:
-        raise InputError(f"{path}: {error}") from error
-    lines: dict[Key, int] = {}
-    for number, cell in enumerate(cells, 2):
-        if cell.key in lines:
-            raise InputError(f"{path.name}, line {number}: repeats the key of line {lines[cell.key]}")
-        lines[cell.key] = number
-    return cells
+        raise InputError(f"{shown}: {error}") from error
+    return [cell for _, cell in cells.values()]
+
+
+def _find_wrong_columns(found: Sequence[str], wanted: Sequence[str]) -> str | None:
+    """Return what is wrong with the first line of a file of published values, None where nothing is."""
+    if sorted(found) == sorted(wanted):
+        return None
+    if len(found) == 1 and ";" in found[0]:
+        return "its fields are parted by semicolons; write commas, and decimal points"
+    for name in found:
+        if name not in wanted:
+            return f"`{name}` is not a column{guess(name, wanted)}"
+    missing = [name for name in wanted if name not in found]
+    if missing:
+        return f"the columns must be {', '.join(wanted)}; add {', '.join(missing)}"
+    return f"the columns must be {', '.join(wanted)}, each once"
 
 
 def _read_row(
@@ -84,7 +130,7 @@ def _read_row(
         raise InputError(f"{place}: it has not as many fields as the first line")
     for name, values in allowed.items():
         if name in row and row[name] not in values:
-            raise InputError(f"{place}: {name} is {row[name]!r}, not one of {', '.join(sorted(values))}")
+            raise InputError(f"{place}: {name} is '{row[name]}'{guess(row[name], values)}")
     key = tuple(_read_key(row[name], column, place) for name, column in keys.items())
     if row["is_suspect"] not in BOOLEANS:
         raise InputError(f"{place}: is_suspect is {row['is_suspect']!r}, not true or false")
@@ -96,7 +142,7 @@ def _read_row(
 def _read_key(text: str, column: Column, place: str) -> Any:
     if column.type == "int":
         if not (text.isascii() and text.isdigit()):
-            raise InputError(f"{place}: {column.name} is {text!r}, no whole number")
+            raise InputError(f"{place}: {column.name} is {text!r}, not a whole number")
         return int(text)
     if not text or (column.enum and text not in column.enum):
         raise InputError(f"{place}: {column.name} is {text!r}, not one of {', '.join(column.enum or ('a name',))}")
@@ -109,7 +155,7 @@ def _read_number(text: str, name: str, place: str) -> float:
     except ValueError:
         number = math.nan
     if not (math.isfinite(number) and number >= 0):
-        raise InputError(f"{place}: {name} is {text!r}, no number")
+        raise InputError(f"{place}: {name} is {text!r}, not a number of at least 0")
     return number
 
 

@@ -12,23 +12,21 @@ from typing import Any, Final
 import duckdb
 import polars as pl
 
-from ccreport.compare.expected import Expected, Key, read_expected, read_other
+from ccreport.compare.expected import Expected, Key, read_other, read_published
 from ccreport.compare.matching import DIMENSIONLESS, NAME, match_by_name, match_by_scale, read_scale
 from ccreport.compare.pairs import SUSPECT, Cells, Compared, choose_pair, mark_pairs
 from ccreport.compare.verdicts import UNDECIDED, Estimate, add_spreads, count_runs_needed, judge_cell
 from ccreport.core.csv_files import write_csv
-from ccreport.core.errors import InputError
+from ccreport.core.declared_files import show_path
 from ccreport.core.evaluation import load_evaluation
 from ccreport.core.schema_problems import guess_near
 from ccreport.core.tables import conform, load_schema, read_table, write_table
-from ccreport.summarise.database import QueryError, connect, label_runs, quote_name
+from ccreport.summarise.database import QueryError, connect, quote_name
 from ccreport.summarise.grids.grid import format_size
 from ccreport.summarise.questions import list_conditions, name_question
 from ccreport.summarise.statistics.contrasts import Spread
 
 DIGIT: Final = re.compile(r"\d")
-# No mean is so many times the line rate: its unit is another.
-UNIT_FACTOR: Final = 2
 COMPARED: Final = "compared"
 MISSING: Final = "missing"
 ADDED: Final = "added"
@@ -49,11 +47,10 @@ def compare_tables(
     rows = []
     within_factor = declared["consistent_within_factor"]
     with connect(database) as connection:
-        allowed = {"algorithm": algorithms, "rtt_bucket": _name_buckets(connection, declared["rtt_bucket_edges_ms"])}
-        for table, facts in declared["reproduction"].items():
+        for table, expected in read_published(evaluation).items():
+            facts = declared["reproduction"][table]
             cells = _read_cells(connection, table, summaries, facts["line_rate"], declared, algorithms)
-            expected = read_expected(evaluation.parent / facts["expected"], table, allowed, facts.get("runs_count"))
-            _check_published(evaluation.parent / facts["expected"], expected, cells, facts.get("line_rate_bps"))
+            _warn_of_unknown_names(evaluation.parent / facts["expected"], expected, cells)
             rows += _match_both_ways(expected, cells, facts, within_factor, algorithms)
         others = {path.stem: read_other(path, path.stem) for path in sorted(compare_with)}
         there = {cell.key[-1] for cells in others.values() for cell in cells}
@@ -70,29 +67,18 @@ def compare_tables(
     write_csv(compared, csv)
 
 
-def _check_published(path: Path, expected: list[Expected], cells: Cells, line_rate_bps: float | None) -> None:
-    """Raise InputError for a rate of another unit; print a warning for names that look like misspelt ones."""
+def _warn_of_unknown_names(path: Path, expected: list[Expected], cells: Cells) -> None:
+    """Print a warning for a file of published values without rows, and for names there that look like misspelt ones."""
+    shown = show_path(path)
     if not expected:
-        print(f"warning: {path.name} has no rows: nothing published is compared with {cells.table}")
-    for number, cell in enumerate(expected, 2):
-        if line_rate_bps and cell.rate_bps > UNIT_FACTOR * line_rate_bps:
-            told = f"mean_gbps is {cell.rate_bps / 1e9:g}, and the line rate {line_rate_bps / 1e9:g} Gbit/s"
-            raise InputError(f"{path.name}, line {number}: {told}; write Gbit/s, as the column's name says")
+        print(f"warning: {shown} has no rows: nothing published is compared with {cells.table}")
     for place, column in enumerate(cells.key):
         known = {row[column] for row in cells.rows.values() if isinstance(row[column], str)}
         # 0.1 % loss is not a misspelt 1 % loss.
         words = [value for value in dict.fromkeys(cell.key[place] for cell in expected) if not DIGIT.search(str(value))]
         for value in words:
             if value not in known and (meant := guess_near(value, known)):
-                print(f"warning: {path.name}: no cell here has {column} = '{value}'{meant}")
-
-
-def _name_buckets(connection: duckdb.DuckDBPyConnection, edges: list[float]) -> list[str]:
-    # The first edge less one is below all of them, and a value at an edge is in the bucket above it.
-    values = "SELECT unnest($values)::DOUBLE AS rtt_ms, 'both' AS mode, NULL AS cc_list, NULL AS rtt_source"
-    labelled = label_runs(values, {"rtt_bucket_edges_ms": edges, "labels": {}})
-    found = connection.execute(f"SELECT rtt_bucket FROM ({labelled})", {"values": [min(edges) - 1, *edges]})  # noqa: S608
-    return [name for (name,) in found.fetchall()]
+                print(f"warning: {shown}: no cell here has {column} = '{value}'{meant}")
 
 
 def _read_cells(

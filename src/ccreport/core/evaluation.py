@@ -65,8 +65,13 @@ def resolve_evaluation(name: str, folder: Path = EVALUATIONS) -> Path:
     """
     is_path = "/" in name or name.endswith(SUFFIX)
     path = Path(name) if is_path else folder / f"{name}{SUFFIX}"
+    if path.is_file() and path.suffix not in ("", SUFFIX, ".yml"):
+        raise DeclarationError(f"{name} is not an evaluation; name a file that ends in {SUFFIX}")
     if path.is_file():
         return path
+    if path.is_dir():
+        found = next(iter(list_evaluations(path)), "NAME")
+        raise DeclarationError(f"{name} is a folder; name a file, such as {path / found}{SUFFIX}")
     shipped = list_evaluations(folder)
     if is_path:
         raise DeclarationError(f"{name} does not exist{guess_path(path) or guess(path.stem, shipped)}")
@@ -115,12 +120,13 @@ def load_evaluation(path: Path, *, looks_up: bool = False) -> dict[str, Any]:
 
 
 def name_buckets(edges: list[float]) -> list[str]:
-    """Return the names of the RTT buckets of ascending lower edges (ms): unknown, below each edge, from the last on."""
-    names = [f"RTT < {edge:g} ms" for edge in edges]
-    for number in range(1, len(edges)):
-        if edges[number - 1] > 0:
-            names[number] = f"RTT {edges[number - 1]:g}–{edges[number]:g} ms"
-    return ["RTT unknown", *names, f"RTT ≥ {edges[-1]:g} ms"]
+    """Return the names of the RTT buckets of ascending lower edges (ms): unknown, below each edge, from the last on.
+
+    No RTT is below an edge at 0.
+    """
+    pairs = [(lower, upper) for lower, upper in itertools.pairwise((0, *edges)) if upper > 0]
+    between = [f"RTT {lower:g}–{upper:g} ms" if lower > 0 else f"RTT < {upper:g} ms" for lower, upper in pairs]
+    return ["RTT unknown", *between, f"RTT ≥ {edges[-1]:g} ms"]
 
 
 def _list_absent(evaluation: Mapping[str, Any], folder: Path) -> Iterator[tuple[Place, str]]:

@@ -289,10 +289,10 @@ def _label_cases(name: str, facts: Mapping[str, Any]) -> tuple[str, str]:
 
 def _bucket_cases(edges: list[float]) -> tuple[str, str]:
     """Return SQL for name and rank of the bucket of `rtt_ms`; a value at an edge is in the bucket above it."""
-    upper = [f"rtt_ms < {edge}" for edge in edges]
+    upper = {number: f"rtt_ms < {edge}" for number, edge in enumerate(edges) if edge > 0}
     unknown, *names, last = map(quote_text, name_buckets(edges))
-    values = " ".join(f"WHEN {condition} THEN {name}" for condition, name in zip(upper, names, strict=True))
-    ranks = " ".join(f"WHEN {condition} THEN {number}" for number, condition in enumerate(upper))
+    values = " ".join(f"WHEN {condition} THEN {name}" for condition, name in zip(upper.values(), names, strict=True))
+    ranks = " ".join(f"WHEN {condition} THEN {number}" for number, condition in upper.items())
     return (
         f"CASE WHEN rtt_ms IS NULL THEN {unknown} {values} ELSE {last} END",
         f"CASE WHEN rtt_ms IS NULL THEN 1000 {ranks} ELSE {len(edges)} END",
