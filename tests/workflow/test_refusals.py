@@ -1,6 +1,7 @@
 """Paths and names that stand for nothing: refused before anything is decided, on a fresh and on a built tree."""
 
 import re
+import shutil
 import subprocess
 import sys
 
@@ -112,6 +113,15 @@ def test_a_value_that_stands_for_nothing_is_refused_in_one_line(
     tree: str, value: str, message: str, request: pytest.FixtureRequest
 ) -> None:
     check_refusal(ask(request.getfixturevalue(tree), value), re.escape(f"ccreport: {message}"))
+
+
+@pytest.mark.parametrize("tree", ["fresh", "built"])
+@pytest.mark.skipif(shutil.which("quarto") is not None, reason="Quarto is installed")
+def test_a_renderer_that_is_not_there_is_refused_before_the_first_job(
+    tree: str, request: pytest.FixtureRequest
+) -> None:
+    said = "ccreport: --config: report.renderer: no `quarto` is on the PATH; install it, or write `auto`, "
+    check_refusal(ask(request.getfixturevalue(tree), "report={renderer: quarto}"), said)
 
 
 def test_an_own_evaluation_of_the_name_of_a_section_can_do_without_that(fresh: Checkout) -> None:
