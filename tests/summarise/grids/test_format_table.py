@@ -168,7 +168,7 @@ AHEAD = {"rate_mean_bps": pl.Series([False, True, False, False, False])}
 
 def test_cells_stand_by_row_and_column_with_dashes_where_there_is_none() -> None:
     grid = lay_out_cells(CELLS, "table_2_testbed", DECLARED, [])
-    assert (grid.stubs, grid.names) == (["Test", "flows_count"], [["no loss", "16"], ["some_loss", "16"]])
+    assert (grid.stubs, grid.names) == (["Test", "Flows"], [["no loss", "16"], ["some_loss", "16"]])
     # Columns of one bucket stand side by side, though the rows name them in another order.
     assert grid.spanners == [[("far", 8), ("near", 8)], [("BBR", 4), ("CUBIC", 4), ("BBR", 4), ("CUBIC", 4)]]
     assert grid.headings[:4] == ["M", "95 % interval", "CV", "Runs"]
@@ -391,7 +391,7 @@ def test_latex_is_a_booktabs_table_by_hand() -> None:
             r"\multicolumn{4}{c}{CUBIC} \\"
         ),
         r"\cmidrule(lr){3-6}\cmidrule(lr){7-10}\cmidrule(lr){11-14}\cmidrule(lr){15-18}",
-        r"Test & flows\_count" + r" & M & 95 \% interval & CV & Runs" * 4 + r" \\",
+        "Test & Flows" + r" & M & 95 \% interval & CV & Runs" * 4 + r" \\",
         r"\midrule",
         r"no loss & 16 & 40.0 & 39.0--41.0 & 10.0 & 5" + ABSENT + ABSENT_OF_TENTHS * 2 + r" \\",
         (

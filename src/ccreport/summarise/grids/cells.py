@@ -85,7 +85,7 @@ def lay_out_cells(
     return Grid(
         table=table,
         title=declared["title"],
-        stubs=[declared["headings"].get(name, name) for name in rows],
+        stubs=[declared["headings"].get(name) or write_heading(name) for name in rows],
         names=[[format_name(name, value) for name, value in zip(rows, key, strict=True)] for key in keys],
         spanners=[span_groups(columns, groups, level, len(MEASURES)) for level in range(len(columns))],
         headings=[*MEASURES] * len(groups),
