@@ -642,7 +642,7 @@ def test_quarto_is_run_in_an_environment_of_its_own(tmp_path: Path, fragments: P
         settings = read_settings(call)
         assert settings["website"]["title"] == "BBR & CUBIC"
         assert settings["format"]["html"]["css"] == ["styles.css", "quarto.css"]
-        assert settings["format"]["html"]["filters"] == [{"path": "floats.lua", "at": "pre-ast"}]
+        assert [one["path"] for one in settings["format"]["html"]["filters"]] == ["floats.lua", "percentages.lua"]
         assert settings["format"]["html"]["include-in-header"] == {"text": HEAD}
         assert sorted(settings["project"]["render"]) == sorted(f"{path.stem}.qmd" for path in call.glob("*.qmd"))
     assert homes == {f"HOME={tmp_path}/report.work/home-{number}" for number in (0, 1)}

@@ -147,7 +147,7 @@ def _explain_colours(rows: list[dict[str, Any]], look: Look) -> str:
     """Return the colour of each algorithm, on the screen."""
     names = dict.fromkeys(row[name] for row in rows for name in ("first_algorithm", "second_algorithm"))
     keys = ", ".join(f"[{escape_text(name)}]{{.shade-3 .of-{look.colours[name]}}}" for name in names)
-    return f'::: {{.content-visible .map-key when-format="html"}}\n\nMore has: {keys}\n\n:::\n'
+    return f':::: {{.map-key}}\n\n::: {{.content-visible when-format="html"}}\n\nMore has: {keys}\n\n:::\n\n::::\n'
 
 
 def _join_counts(counts: Sequence[int]) -> str:

@@ -11,4 +11,4 @@ local function keep_sign(inlines)
   return kept
 end
 
-return {Inlines = keep_sign}
+return {{Inlines = keep_sign}}

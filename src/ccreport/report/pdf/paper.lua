@@ -531,7 +531,7 @@ function Pandoc(doc)
   blocks = blocks:walk {Inlines = drop_dead_brackets}
   blocks = blocks:walk {RawInline = function() return {} end, Span = span}
   -- While numbers and signs are words: some of these become Typst.
-  blocks = blocks:walk(percentages)
+  blocks = blocks:walk(percentages[1])
   blocks = blocks:walk {Str = str, Code = code, CodeBlock = code_block, Header = header}
   blocks = blocks:walk {Figure = take_number}
   blocks = blocks:walk {Link = link, Cite = reference, Image = image, Math = formula}

@@ -57,15 +57,11 @@ local function callout(div, kind)
   return blocks
 end
 
--- Blocks and spans for another format, which Quarto leaves out.
-local function is_of_another_format(element)
-  local format = element.attributes['when-format']
-  return element.classes:includes('content-visible') and format ~= nil and format ~= 'html'
-end
-
-local function leave_out(element)
-  if is_of_another_format(element) then
-    return {}
+-- Of what is for one format alone Quarto leaves the content, without the block or span around it, and nothing elsewhere.
+local function unwrap(element)
+  if element.classes:includes('content-visible') then
+    local format = element.attributes['when-format']
+    return (format == nil or format == 'html') and element.content or {}
   end
 end
 
@@ -121,12 +117,12 @@ end
 
 function Pandoc(doc)
   is_numbered = doc.meta['number-sections'] == true
-  doc = doc:walk {Div = leave_out, Span = leave_out}
+  doc = doc:walk {Div = unwrap, Span = unwrap}
   doc = doc:walk {Div = panel}
   doc = doc:walk(floats[1]):walk {Header = number_header}
   doc = doc:walk(floats[2]):walk {Cite = dangle, Link = link, CodeBlock = code_block}
   if #dangling > 0 then
     error(table.concat(dangling, '\n'), 0)
   end
-  return doc:walk(percentages)
+  return doc:walk(percentages[1])
 end

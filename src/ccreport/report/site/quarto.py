@@ -62,8 +62,9 @@ BAR: Final = '<nav class="navbar navbar-expand-lg "'
 PAGE_LINK: Final = re.compile(r"(\]\(|\bhref: )([\w.-]+)\.qmd\b")
 
 STYLES: Final = Path(__file__).with_name("quarto.css")
-# Numbers figures and tables as the embedded renderer does, before Quarto would.
-FILTER: Final = Path(__file__).parents[1] / "markup/floats.lua"
+# Numbers figures and tables as the embedded renderer does, before Quarto would, and keeps percentages on one line.
+MARKUP: Final = Path(__file__).parents[1] / "markup"
+FILTERS: Final = {MARKUP / "floats.lua": "pre-ast", MARKUP / "percentages.lua": "post-quarto"}
 # As the embedded renderer's template has them; without an icon browsers ask for /favicon.ico.
 HEAD: Final = f'<link rel="icon" href="data:,">\n<script src="{BLOCKS_SCRIPT.name}"></script>'
 PAPER: Final = "report.pdf"
@@ -99,7 +100,7 @@ def add_to_theme(project: Path, settings: dict[str, Any]) -> None:
     options = settings["format"]["html"]
     options["css"] = [options["css"], STYLES.name]
     options["include-in-header"] = {"text": HEAD}
-    options["filters"] = [{"path": FILTER.name, "at": "pre-ast"}]
+    options["filters"] = [{"path": path.name, "at": place} for path, place in FILTERS.items()]
     if (project / PAPER).exists():
         settings["website"]["page-footer"] += f" {PAPER_LINKS}"
 
@@ -124,8 +125,8 @@ def render_quarto(quarto: Quarto, project: Path, home: Path, output: Path, kept:
 
     site = yaml.safe_load(link_pages(yaml.safe_dump(site, sort_keys=False)))
     texts = {name: link_pages("\n".join(line.text for line in lines)) for name, (lines, _) in pages.items()}
-    numbering = FILTER.read_text(encoding="utf-8")
-    store = kept / short_hash(f"{quarto.version}\n{yaml.safe_dump(site)}\n{numbering}", KEY_DIGITS)
+    filters = "\n".join(path.read_text(encoding="utf-8") for path in FILTERS)
+    store = kept / short_hash(f"{quarto.version}\n{yaml.safe_dump(site)}\n{filters}", KEY_DIGITS)
     made = {name: store / f"{short_hash(text, KEY_DIGITS)}.html" for name, text in texts.items()}
     store.mkdir(parents=True, exist_ok=True)
     missing = [name for name, path in made.items() if not path.exists() or IGNORE_CACHES in os.environ]
@@ -168,9 +169,8 @@ def _render_missing(
         for folder in IMAGES:
             if (project / folder).exists():
                 link_tree(project / folder, part / folder)
-        for style in list_styles(site):
-            shutil.copyfile(project / style, part / style)
-        shutil.copyfile(FILTER, part / FILTER.name)
+        for source in [*(project / style for style in list_styles(site)), *FILTERS]:
+            shutil.copyfile(source, part / source.name)
         own = site | {"project": {"type": "website", "output-dir": SITE, "render": [f"{name}.qmd" for name in names]}}
         (part / "_quarto.yml").write_text(yaml.safe_dump(own, sort_keys=False), encoding="utf-8")
         _run([quarto.program, "render", "."], part, own_home)
