@@ -180,6 +180,33 @@ def test_sql_prints_a_table_from_any_folder(
         assert capsys.readouterr().err.startswith("ccreport: the database is read only, as a build makes it; save an ")
 
 
+def test_files_that_a_query_names_are_found_from_the_folder_that_it_is_asked_in(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for folder in ("checkout", "elsewhere"):
+        table = tmp_path / folder / "results/names.parquet"
+        table.parent.mkdir(parents=True)
+        pl.DataFrame({"number": [len(folder)]}).write_parquet(table)
+    monkeypatch.chdir(tmp_path / "checkout")
+    Path("results/own").mkdir()
+    with duckdb.connect("results/own/archive.duckdb") as connection:
+        connection.execute(f"CREATE VIEW names AS {read_files([Path('results/names.parquet')])}")
+        connection.execute("CREATE VIEW doubled AS SELECT 2 * number AS twice FROM names")
+    pl.DataFrame({"claim": ["fair"]}).write_parquet("results/own/claims.parquet")
+    Path("here.csv").write_text("kept\n1\n")
+    monkeypatch.chdir(tmp_path / "elsewhere")
+    asked = ["--database", "../checkout/results"]
+    # Views read the files of their own results, though there are others of the same paths.
+    copied = "COPY (SELECT twice, claim FROM doubled, claims) TO 'here.csv'"
+    assert main(["sql", copied, *asked]) == 0
+    assert Path("here.csv").read_text() == "twice,claim\n16,fair\n"
+    assert Path("../checkout/here.csv").read_text() == "kept\n1\n"
+    assert main(["sql", "SELECT 'it is ' || twice AS told FROM 'here.csv'", *asked]) == 0
+    assert " it is 16 " in capsys.readouterr().out
+    assert main(["sql", "SELECT other FROM names", *asked]) == 1
+    assert capsys.readouterr().err.endswith("; `names` has number\n")
+
+
 def test_the_configured_results_answer_where_none_are_named(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -11,10 +11,12 @@ from typing import Final
 import duckdb
 
 from ccreport.core.errors import InputError
-from ccreport.summarise.database import connect
+from ccreport.summarise.database import connect, quote_name, read_files
 
 # SELECT * FROM read_parquet(list_value('results/tables/runs/first.parquet'))
 READ_FILE: Final = re.compile(r"read_parquet\((?:(?:\w+\.)*list_value\(|\[)?'((?:[^']|'')+)'")
+# Each of the paths in one.
+LITERAL: Final = re.compile(r"'((?:[^']|'')+)'")
 # Of a glob, or of the one file of a view.
 NO_FILES: Final = "No files found"
 REBUILD: Final = (
@@ -42,14 +44,33 @@ def open_results(database: Path) -> Iterator[duckdb.DuckDBPyConnection]:
         if is_outdated(whole):
             problem = "was made before the archive, or another one, was read again; its views and tables differ"
             print(f"warning: {database} {problem}. B{REBUILD[1:]}.", file=sys.stderr)
-        views = connection.execute("SELECT sql FROM duckdb_views() WHERE NOT internal").fetchall()
-        read = (match[1] for (sql,) in views if (match := READ_FILE.search(sql)))
-        path = ESCAPED.sub(r"\1", next(read, "").replace("''", "'"))
-        with TemporaryDirectory() as aside, contextlib.chdir(_find_root(whole, Path(path), Path(aside))):
+        path = next((paths[0] for paths in _list_files(connection).values()), Path())
+        with TemporaryDirectory() as aside, contextlib.chdir(_find_root(whole, path, Path(aside))):
             try:
                 yield connection
             except duckdb.IOException as error:
                 raise InputError(f"{database} cannot be read: {_shorten(error)}; {REBUILD}") from error
+
+
+@contextlib.contextmanager
+def asking_from(folder: Path, connection: duckdb.DuckDBPyConnection) -> Iterator[None]:
+    """Go to a folder, from which queries find their own files; views find theirs from where the results were opened."""
+    for view, paths in _list_files(connection).items():
+        files = read_files(Path.cwd() / path for path in paths)
+        # A temporary view comes before the database's own of the same name, in its other views, too.
+        connection.execute(f"CREATE TEMP VIEW {quote_name(view)} AS {files}")
+    with contextlib.chdir(folder):
+        yield
+
+
+def _list_files(connection: duckdb.DuckDBPyConnection) -> dict[str, list[Path]]:
+    """Return the files that the views over files read, by the views' names."""
+    views = connection.execute("SELECT view_name, sql FROM duckdb_views() WHERE NOT internal").fetchall()
+    return {
+        view: [Path(ESCAPED.sub(r"\1", text.replace("''", "'"))) for text in LITERAL.findall(sql)]
+        for view, sql in views
+        if READ_FILE.search(sql)
+    }
 
 
 def _shorten(error: duckdb.IOException) -> str:

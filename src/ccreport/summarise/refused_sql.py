@@ -173,7 +173,8 @@ def _name_tables(connection: duckdb.DuckDBPyConnection, said: str, query: str) -
     """Return the columns of a query's only table, if these are few, and which tables have one that it lacks."""
     if not (column := MISSING.search(said)):
         return ""
-    own = "SELECT column_name FROM duckdb_columns() WHERE table_name = ? ORDER BY column_index"
+    # A temporary view hides one of the database.
+    own = "SELECT column_name FROM duckdb_columns() WHERE table_name = ? GROUP BY ALL ORDER BY min(column_index)"
     (asked, *others) = dict.fromkeys(ASKED.findall(query)) or [""]
     if of_table := OF_TABLE.search(said):
         aliased = re.search(ALIASED.format(of_table[1]), query, re.IGNORECASE)

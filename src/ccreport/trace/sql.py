@@ -16,7 +16,7 @@ from ccreport.core.errors import InputError
 from ccreport.core.evaluation import CLAIMS
 from ccreport.core.text import display_name
 from ccreport.summarise.database import QueryError, quote_name, read_files
-from ccreport.summarise.open_results import open_results
+from ccreport.summarise.open_results import asking_from, open_results
 from ccreport.summarise.refused_sql import TABLE, describe_refusal
 from ccreport.summarise.view_columns import describe_columns
 from ccreport.trace.absent_values import describe_absent_values
@@ -64,7 +64,7 @@ def sql(query: str = TABLES, /, database: Path | None = None, rows: int = 100) -
     those of all runs, `runs` a row for each run. `query` is DuckDB's SQL, such as `FROM runs LIMIT 5`. `database` is an
     evaluation's, or a folder of results, where the configured evaluation goes before others; without it, the folder
     that config.yaml names. At most so many `rows` are shown, and six digits of a number that is not whole; `COPY
-    (SELECT …) TO 'file.csv'` saves all of them.
+    (SELECT …) TO 'file.csv'` saves all of them; files that the query names are found from the current folder.
     """
     if not query.strip(" ;\n"):
         raise InputError("the query is empty; without one, sql lists the tables")
@@ -73,15 +73,10 @@ def sql(query: str = TABLES, /, database: Path | None = None, rows: int = 100) -
     shown = io.StringIO()
     width = shutil.get_terminal_size((WIDE, 0)).columns
     place = find_databases(find_results(database))[0]
-    with noting_unconfigured(database), open_results(place) as connection:
+    folder, called_in = place.resolve().parent, Path.cwd()
+    with noting_unconfigured(database), open_results(place) as connection, asking_from(called_in, connection):
+        _add_views(connection, folder)
         try:
-            # What is made with the database, and so is not in it; and the tables as they were published.
-            folder = place.resolve().parent
-            for path in sorted((*folder.glob("*.parquet"), *folder.glob("summaries/*.parquet"))):
-                connection.execute(f"CREATE TEMP VIEW {quote_name(path.stem)} AS {read_files([path])}")
-            # A check of a claim can be tried as it is written, unless the database is of no evaluation.
-            with contextlib.suppress(duckdb.CatalogException):
-                connection.execute(read_query(CLAIMS))
             if query.strip(" ;\n").upper() == "SHOW TABLES":
                 query = TABLES
             statements = connection.extract_statements(query)
@@ -117,6 +112,15 @@ def sql(query: str = TABLES, /, database: Path | None = None, rows: int = 100) -
         print(display_name(hint))
     if query == TABLES:
         print(GUIDE)
+
+
+def _add_views(connection: duckdb.DuckDBPyConnection, folder: Path) -> None:
+    """Give a connection what is made with a database, and so is not in it, and the tables as they were published."""
+    for path in sorted((*folder.glob("*.parquet"), *folder.glob("summaries/*.parquet"))):
+        connection.execute(f"CREATE TEMP VIEW {quote_name(path.stem)} AS {read_files([path])}")
+    # A check of a claim can be tried as it is written, unless the database is of no evaluation.
+    with contextlib.suppress(duckdb.CatalogException):
+        connection.execute(read_query(CLAIMS))
 
 
 def _round(found: duckdb.DuckDBPyRelation) -> duckdb.DuckDBPyRelation:
