@@ -30,7 +30,7 @@ from ccreport.explorer.script import name_script, round_number, write_call
 from ccreport.figures.kit.theme import STYLES
 from ccreport.rebuild.batches import IGNORE_CACHES
 from ccreport.summarise.database import connect
-from ccreport.trace.rows.left_out import explain_uncounted
+from ccreport.trace.rows.candidates import explain_uncounted
 
 
 @pytest.fixture(scope="module")

@@ -296,7 +296,7 @@ def test_without_a_row_the_runs_that_a_table_leaves_out_are_told(
     assert main(["explain", "table_2", "--database", str(database)]) == 0
     lines = capsys.readouterr().out.splitlines()
     assert re.fullmatch(r"table_2_testbed: \d rows fit; name one of them:", lines[0])
-    chosen = lines.index("Which runs it has:")
+    chosen = lines.index("Which runs it has (7 of 10):")
     assert lines[chosen - 1] == ""
     assert lines[chosen + 1].startswith(
         "  The table is made of the runs that count and have path_class = 'testbed' AND "
@@ -304,7 +304,7 @@ def test_without_a_row_the_runs_that_a_table_leaves_out_are_told(
     # r8 has a buffer, r9 does not count, r10 is of another path.
     assert lines[chosen + 2 :] == [
         "",
-        "Left out of the table, by the first reason that each has (--full lists all):",
+        "Left out of the table (3), by the first reason that each has (--full lists all):",
         "  1 run: `(buffer_bytes IS NULL) OR (test_group = '100G to 10G')` is not true",
         "  1 run: `path_class = 'testbed'` is not true",
         "  1 run: not counted, not TCP",

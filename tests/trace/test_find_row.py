@@ -13,7 +13,7 @@ from ccreport.core.tables import load_schema
 from ccreport.summarise.database import connect
 from ccreport.trace.explain import explain
 from ccreport.trace.find_table import find_table
-from ccreport.trace.rows.left_out import _split
+from ccreport.trace.rows.candidates import _split
 from ccreport.trace.rows.select_rows import find_row, name_row
 
 

@@ -17,7 +17,7 @@ from ccreport.explorer.script import name_script, round_number
 from ccreport.measure.suspects.measure import RULES
 from ccreport.summarise.grids.grid import rate_unit
 from ccreport.trace.raw_files import ReadFiles
-from ccreport.trace.rows.left_out import explain_uncounted
+from ccreport.trace.rows.candidates import explain_uncounted
 
 
 @dataclass(frozen=True)

@@ -6,7 +6,7 @@ from typing import Final
 import polars as pl
 
 from ccreport.publish.changes.differences import ReleaseFolder
-from ccreport.trace.rows.left_out import explain_uncounted
+from ccreport.trace.rows.candidates import explain_uncounted
 
 # What tells whether a run could count; releases of older versions have less.
 COUNTED_BY: Final = ("is_counted", "is_interrupted", "throughput_bps", "is_host_limited", "is_cpu_bound")

@@ -24,12 +24,11 @@ from ccreport.report.markup.blocks import (
     text,
     verbatim,
 )
-from ccreport.trace.rows.left_out import explain_uncounted
+from ccreport.trace.rows.candidates import explain_absence
 from ccreport.trace.uses import name_uses
 
 # Why runs are in no mean, as the first page says it behind their number.
 UNCOUNTED: Final = {"no rate": "without a rate"}
-NO_TRANSFER: Final = "without a bulk transfer (RPCs, or a test that failed)"
 # What tells a run from others, in few words.
 NAMED_BY: Final = ("session", "job", "rtt_nominal_ms", "iteration")
 # The column with what a run would be in.
@@ -89,9 +88,7 @@ def _sum_up(suspects: pl.DataFrame, runs: pl.DataFrame, config: Mapping[str, Any
         # As the explorer has it: an interrupted run is not called suspect too.
         state=pl.when(is_suspect & ~(pl.col("is_interrupted").fill_null(value=False) & ~pl.col("is_counted")))
         .then(pl.lit("suspect"))
-        .when(~pl.col("is_counted") & (pl.col("flows_count") == 0))
-        .then(pl.lit(NO_TRANSFER))
-        .otherwise(explain_uncounted())
+        .otherwise(explain_absence())
     ).to_series()
     counts = Counter(states.drop_nulls())
     suspect = counts.pop("suspect", 0)

@@ -14,7 +14,6 @@ import polars as pl
 
 from ccreport.core.declarations import read_query
 from ccreport.core.tables import load_schema
-from ccreport.summarise.database import quote_name
 from ccreport.summarise.statistics.comparisons import SIDES
 from ccreport.trace.raw_files import ReadFiles, load_files_by_algorithm
 from ccreport.trace.rows.edge import GROUPED, load_edge_source, restrict_edge
@@ -22,6 +21,8 @@ from ccreport.trace.rows.select_rows import ALGORITHM
 
 # Views that queries read instead of `<table>_runs`.
 VIEWS: Final = {"witnesses": "reconciliation"}
+# Their queries read all tests of RPCs beside the runs of their view.
+BESIDE_RPC: Final = frozenset({"servers"})
 # Columns of keys over which a table compares its rows: a number rests on the runs of all of them.
 COMPARED: Final = {"modes": ("algorithm",), "stability": ("algorithm",)}
 # Which run it was, in the order of the archive's folders.
@@ -63,10 +64,18 @@ class Trace:
         names = [name for name in self.selecting if name not in self.compared]
         return [name for name in names if not (is_of_all and name == ALGORITHM)]
 
+    def match_labels(self, row: Mapping[str, Any]) -> list[pl.Expr]:
+        """Return what is true of runs with the labels of a row; what the row has not, they have not either."""
+        return [pl.col(name).eq_missing(pl.lit(row[name])) for name in self.list_labels(row)]
+
     def select_source(self, row: Mapping[str, Any]) -> pl.DataFrame:
         """Return what a row of the table is made of, of `source`."""
-        equal = (pl.col(name).eq_missing(pl.lit(row[name])) for name in self.list_labels(row))
-        return self.source.filter(pl.lit(value=True), *equal)
+        return self.source.filter(pl.lit(value=True), *self.match_labels(row))
+
+    def list_runs(self, rows: pl.DataFrame) -> pl.Series:
+        """Return the run_id of all runs that rows of the table are made of."""
+        names = [name for name in self.selecting if name not in self.compared]
+        return self.source.join(rows, on=names, how="semi", nulls_equal=True)["run_id"].unique()
 
     def select_runs(self, row: Mapping[str, Any]) -> pl.DataFrame:
         """Return what a row of the table is made of, of `runs`; where it compares two algorithms, theirs alone."""
@@ -86,9 +95,7 @@ class Trace:
 def load_trace(connection: duckdb.DuckDBPyConnection, table: str, files: ReadFiles | None = None) -> Trace:
     """Return the runs and files behind a published table; `files` are those of all tables, where they are there."""
     is_edge = table in GROUPED
-    source = (
-        load_edge_source(connection, table) if is_edge else connection.sql(f"FROM {quote_name(find_view(table))}").pl()
-    )
+    source = load_edge_source(connection, table) if is_edge else connection.sql(f"FROM {name_source(table)}").pl()
     words = set(re.findall(r"\w+", COMMENT.sub("", read_query(table))))
     key = load_schema(table).key
     selecting = tuple(name for name in key if name in source.columns)
@@ -123,6 +130,12 @@ def load_trace(connection: duckdb.DuckDBPyConnection, table: str, files: ReadFil
 def find_view(table: str) -> str:
     """Return the view of the runs that a table is made of."""
     return VIEWS.get(table, f"{table}_runs")
+
+
+def name_source(table: str) -> str:
+    """Return as SQL what a table is made of, to put behind FROM."""
+    view = find_view(table)
+    return f"(FROM {view} UNION ALL BY NAME FROM labelled_rpc)" if table in BESIDE_RPC else view
 
 
 def recompute_row(connection: duckdb.DuckDBPyConnection, trace: Trace, row: Mapping[str, Any]) -> dict[str, Any]:

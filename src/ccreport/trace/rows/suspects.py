@@ -8,8 +8,9 @@ from typing import Any
 import duckdb
 import polars as pl
 
+from ccreport.trace.rows.candidates import find_suspects
 from ccreport.trace.rows.edge import GROUPED
-from ccreport.trace.rows.left_out import find_suspects, read_condition, tell_rule
+from ccreport.trace.rows.left_out import read_condition, tell_rule
 from ccreport.trace.rows.load_trace import Trace
 
 
@@ -26,20 +27,21 @@ class Suspects:
     """The suspect runs of a database of results."""
 
     connection: duckdb.DuckDBPyConnection
-    meeting: dict[str, pl.DataFrame] = field(default_factory=dict, repr=False)
+    meeting: dict[tuple[str, str], pl.DataFrame] = field(default_factory=dict, repr=False)
 
     def select(self, trace: Trace, row: Mapping[str, Any]) -> list[SuspectRun]:
         """Return those that a row of a table lacks: of its labels, or where runs have none of these its conditions."""
         if not self._reasons or trace.table in GROUPED:
             return []
         condition = read_condition(self.connection, trace, row)
-        if condition not in self.meeting:
-            self.meeting[condition] = find_suspects(self.connection, condition)
-        found = self.meeting[condition]
+        asked = (trace.table, condition)
+        if asked not in self.meeting:
+            self.meeting[asked] = find_suspects(self.connection, *asked)
+        found = self.meeting[asked]
         own = trace.select_runs(row)["run_id"].unique()
-        labels = [name for name in trace.list_labels(row) if row[name] is not None]
+        labels = trace.list_labels(row)
         if labels and set(labels) <= set(found.columns):
-            is_alike = pl.all_horizontal(pl.col(name) == pl.lit(row[name]) for name in labels)
+            is_alike = pl.all_horizontal(trace.match_labels(row))
         else:
             conditions = {self._conditions[run] for run in own if run in self._conditions}
             is_alike = pl.col("condition_id").is_in([*conditions])

@@ -4,7 +4,7 @@ import duckdb
 import polars as pl
 
 from ccreport.trace.rows.edge import GROUPED
-from ccreport.trace.rows.left_out import describe_condition, describe_left_out_of_table, read_condition
+from ccreport.trace.rows.left_out import describe_runs_of_table, read_condition
 from ccreport.trace.rows.load_trace import load_trace
 from ccreport.trace.rows.select_rows import list_fitting
 
@@ -22,5 +22,4 @@ def describe_table(
     condition = read_condition(connection, trace, summary.row(0, named=True)) if table not in GROUPED else ""
     if not condition or "table_name" in summary.columns:
         return lines
-    left_out = describe_left_out_of_table(connection, condition, trace, is_full=is_full)
-    return [*lines, "", "Which runs it has:", describe_condition(condition), *left_out]
+    return [*lines, *describe_runs_of_table(connection, condition, trace, summary, is_full=is_full)]
