@@ -101,6 +101,27 @@ def test_all_wrong_keys_are_told_at_once() -> None:
     ]
 
 
+@pytest.mark.parametrize(
+    ("typed", "meant"),
+    [
+        ("loss_pct=1e-3", "; did you mean `test_group=0.001`?"),
+        ("loss=0.0010", "; did you mean `test_group=0.001`?"),
+        ("flow=7", "; did you mean `flows_count`?"),
+        # Not `flows_count`, of which no word is like one of it.
+        ("loss_pct=0.7", "; name a cell by test_group, sharing, flows_count, rtt_bucket, algorithm, each as key=value"),
+    ],
+)
+def test_a_wrong_key_is_answered_by_the_one_that_has_the_value_or_by_all(typed: str, meant: str) -> None:
+    key = {"sharing": "both", "flows_count": 16, "rtt_bucket": "RTT < 30 ms", "algorithm": "BBR"}
+    summary = pl.DataFrame([key | {"test_group": group} for group in ("no loss", "0.001 % loss")])
+    with pytest.raises(InputError) as refused:
+        find_row(summary, "table_2_testbed", typed)
+    assert str(refused.value) == f"table_2_testbed has no key `{typed.partition('=')[0]}`{meant}"
+    # No blank is needed in front of a per cent.
+    for group in ("0.001% loss", "0.001%"):
+        assert find_row(summary, "table_2_testbed", f"test_group={group}") == 2
+
+
 def test_signs_of_tables_may_be_typed() -> None:
     key = {"test_group": "no loss", "sharing": "both", "flows_count": 16, "algorithm": "BBR"}
     buckets = ["RTT < 30 ms", "RTT 30–60 ms", "RTT ≥ 60 ms", "RTT unknown"]

@@ -1,5 +1,6 @@
 """Rows of a published table, named by `key=value,…` as people type them."""
 
+import difflib
 import math
 import operator
 import re
@@ -52,7 +53,10 @@ TYPED: Final = str.maketrans({"≥": ">=", "≤": "<=", "–": "-"})
 WORD_BEGINS: Final = r"(?<![^\W_])(?<!\.)"
 WORD_ENDS: Final = r"(?![^\W_]|\.)"
 NUMBER: Final = re.compile(r"\d+(?:\.\d+)?")
-AFTER_SIGN: Final = re.compile(r"(?<=[<>=])\s+")
+# RTT >= 30 ms, 0.1 % loss
+AT_SIGN: Final = re.compile(r"(?<=[<>=])\s+|(?<=\d)\s+(?=%)")
+# How much of a word of a key another is like: `flow` is one of flows_count, `loss` is not.
+LIKE_WORD: Final = 0.75
 
 
 def find_row(summary: pl.DataFrame, table: str, *wanted: str, members: Mapping[str, Sequence[str]] = NO_MEMBERS) -> int:
@@ -119,8 +123,18 @@ def _read_labels(summary: pl.DataFrame) -> list[pl.Series]:
 def _refuse_key(table: str, keys: tuple[str, ...], name: str, columns: Collection[str], hint: str = "") -> InputError:
     if name in columns:
         hint = ": that is a number, and of the row that you name by its keys all numbers are shown; leave it out"
-    listed = f"; name a cell by {', '.join(keys)}, each as key=value"
-    return InputError(f"{table} has no key `{name}`{hint or guess_near(name, keys) or listed}")
+    near = _guess_key(name, keys)
+    meant = f"; did you mean `{near}`?" if near else f"; name a cell by {', '.join(keys)}, each as key=value"
+    return InputError(f"{table} has no key `{name}`{hint or meant}")
+
+
+def _guess_key(name: str, keys: Collection[str]) -> str | None:
+    """Return the key that is nearly the same as a name, or has a word that is nearly one of its own."""
+    if (near := find_near(name, keys)) is None:
+        return None
+    words = [near, *near.split("_")]
+    is_meant = any(difflib.get_close_matches(word, words, n=1, cutoff=LIKE_WORD) for word in name.lower().split("_"))
+    return near if is_meant else None
 
 
 def _select(
@@ -137,13 +151,17 @@ def _select(
     if name in keys and not sign:
         raise InputError(f"{table}: the key `{name}` needs a value; write `{name}={rows[name][0]}`, for example")
     if name not in keys:
-        wanted = value if sign == "=" else f"{sign}{value}" or name
+        number = _read_number(value)
+        # Texts have a number in plain digits: 1e-3 is that of 0.001 % loss.
+        plain = value if number is None else f"{number:g}"
+        wanted = plain if sign == "=" else f"{sign}{plain}" or name
         held = {key: whole[key].unique().to_list() for key in keys if key in whole.columns}
         holding = [key for key, values in held.items() if _choose(key, values, "=", wanted)]
         # A number in a text says more than the likeness of names does, and one that many columns may have says less.
         of_text = [key for key in holding if rows[key].dtype == pl.String]
-        held_by = of_text or ([] if guess_near(name, keys) else holding)
-        if (near := find_near(name, keys)) in holding:
+        near = _guess_key(name, keys)
+        held_by = of_text or ([] if near else holding)
+        if near in holding:
             held_by = [near]
         meant = f"{''.join(held_by[:1])}{'' if sign and sign != '=' else '='}{wanted}"
         hint = f"; did you mean `{meant}`?" if held_by else ""
@@ -196,8 +214,8 @@ def _choose(name: str, held: list[Any], sign: str, value: str) -> list[Any]:
 
 
 def _type(text: str) -> str:
-    """Return a text as keyboards have it, without the blank after a sign: RTT >=30 ms."""
-    return AFTER_SIGN.sub("", text.translate(TYPED))
+    """Return a text as keyboards have it, without the blank after a sign or in front of a per cent: RTT >=30 ms."""
+    return AT_SIGN.sub("", text.translate(TYPED))
 
 
 def _fits(name: str, held: Any, sign: str, value: str, fold: Callable[[str], str]) -> bool:
