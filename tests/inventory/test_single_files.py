@@ -32,6 +32,20 @@ def test_one_table_is_written_as_csv_and_several_into_a_folder(
     assert pl.read_parquet(tmp_path / "all/streams.parquet")["sender_bytes"].to_list() == [4506255360, 4432855040]
 
 
+def test_a_folder_is_not_made_by_the_name_of_a_file(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert main(["ingest", "mpstat", MPSTAT, "--output", "x.json"]) == 1
+    said = "--output x.json ends in .json; name a file that ends in .parquet or .csv, or a folder"
+    assert capsys.readouterr().err == f"ccreport: {said}\n"
+    assert not Path("x.json").exists()
+    Path("old.d").mkdir()
+    for folder in ("loads-6.12", "old.d"):
+        assert main(["ingest", "mpstat", MPSTAT, "--output", folder]) == 0
+        assert Path(folder, "cpu_samples.parquet").is_file()
+
+
 def test_pairs_of_a_column_become_text_in_csv(tmp_path: Path) -> None:
     stamped = (
         "# 1795211351.663251\nESTAB 0 0 10.0.0.1:43802 10.0.0.2:5201\n\t cubic rtt:1.5/0.5 mss:1448 new:5 cwnd:43\n"

@@ -59,7 +59,7 @@ def ingest(
     if missing := [path for path in files if not path.is_file()]:
         raise InputError(f"{missing[0]} is not a file{guess_path(missing[0])}")
     if output is not None:
-        (check_file if output.suffix in ENDINGS else check_folder)(output, "--output")
+        _check_output(output)
     manifest = _list_files(reader, files)
     defaults = load_yaml(SCHEMAS / "config.schema.yaml")["properties"]["edge"]["properties"]
     settings = Settings(
@@ -89,6 +89,14 @@ def list_problems(format: str, path: Path) -> list[str]:
         with contextlib.redirect_stderr(io.StringIO()):
             read_experiment(reader, _list_files(reader, [path]), Path("/"), tables.folder, Settings())
         return tables.read("rejects")["message"].to_list()
+
+
+def _check_output(output: Path) -> None:
+    """Raise InputError where nothing can be written, or a folder would be called as a file is; loads-6.12 is not."""
+    ending = output.suffix
+    if ending not in ENDINGS and ending and not ending[1:].isdecimal() and not output.is_dir():
+        raise InputError(f"--output {output} ends in {ending}; name a file that ends in .parquet or .csv, or a folder")
+    (check_file if ending in ENDINGS else check_folder)(output, "--output")
 
 
 def _guess_format(word: str) -> str:
