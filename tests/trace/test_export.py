@@ -136,6 +136,12 @@ def test_a_schema_that_is_broken_is_seen() -> None:
     assert Draft202012Validator(SCHEMA).is_valid(file | {"traces": [trace]})
 
 
+def test_two_forms_of_qlog_are_not_one_file(database: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["export", RUN, "--qlog", "--qvis", "--database", str(database)]) == 1
+    printed = capsys.readouterr()
+    assert (printed.out, "name one of the two" in printed.err) == ("", True)
+
+
 def test_flows_are_csv_with_all_columns(database: Path, tmp_path: Path) -> None:
     assert main(["export", "both/2", "--database", str(database), "--output", str(tmp_path / "flows.csv")]) == 0
     flows = pl.read_csv(tmp_path / "flows.csv")
@@ -148,6 +154,8 @@ def test_flows_are_csv_with_all_columns(database: Path, tmp_path: Path) -> None:
     [
         ("experiment-both", "3 runs have `experiment-both` in their names: experiment-both/1, experiment-both/2"),
         ("experiment-cubic1", "no run `experiment-cubic1`; did you mean `experiment-cubic/1`?"),
+        ("", "a run's name is needed, or a part of one; `python -m ccreport sql "),
+        (" ", "a run's name is needed, or a part of one; `python -m ccreport sql "),
         ("nothing", 'no run `nothing`; `python -m ccreport sql "SELECT run_id FROM runs" --database /'),
     ],
 )

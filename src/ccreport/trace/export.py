@@ -38,8 +38,11 @@ def export(
     of congestion control over time, as the current drafts of qlog have them; `qvis` writes the same as qlog 0.3, the
     latest that the viewer of this name reads, with a packet for each sample. `database` is an evaluation's, or a folder
     of results; without it, the folder that config.yaml names. `output` is the file to write in place of the standard
-    output. Raise InputError where no run or several have the name.
+    output. Raise InputError where no run or several have the name, and where both forms of
+    qlog are asked for.
     """
+    if qlog and qvis:
+        raise InputError("--qlog and --qvis are one file each; name one of the two")
     if output is not None:
         check_file(output, "--output")
     with open_results(find_databases(find_results(database))[0]) as connection:
@@ -56,6 +59,10 @@ def find_run(connection: duckdb.DuckDBPyConnection, name: str, database: Path | 
 
     `database` is what was given as such, for the command that lists all runs.
     """
+    asked = "" if database is None else f" --database {shlex.quote(str(database))}"
+    listed = LISTED.format(database=asked)
+    if not name.strip():
+        raise InputError(f"a run's name is needed, or a part of one; {listed}")
     runs = [run for (run,) in connection.execute("SELECT run_id FROM runs ORDER BY run_id").fetchall()]
     fitting = match_runs(name, runs)
     if len(fitting) == 1:
@@ -63,8 +70,7 @@ def find_run(connection: duckdb.DuckDBPyConnection, name: str, database: Path | 
     if fitting:
         more = f" and {len(fitting) - SHOWN} more" if len(fitting) > SHOWN else ""
         raise InputError(f"{len(fitting)} runs have `{name}` in their names: {', '.join(fitting[:SHOWN])}{more}")
-    asked = "" if database is None else f" --database {shlex.quote(str(database))}"
-    raise InputError(f"no run `{name}`{guess_near(name, runs) or f'; {LISTED.format(database=asked)}'}")
+    raise InputError(f"no run `{name}`{guess_near(name, runs) or f'; {listed}'}")
 
 
 def _write_flows(connection: duckdb.DuckDBPyConnection, run_id: str) -> str:
