@@ -170,6 +170,12 @@ def test_sizes_may_be_written_as_on_the_pages(database: Path, capsys: pytest.Cap
             "",
             r"no published table `r1`, but a run: sql \"FROM labelled_runs WHERE run_id = 'r1'\" has its labels",
         ),
+        # A part of its name
+        (
+            "10",
+            "",
+            r"no published table `10`, but a run: sql \"FROM labelled_runs WHERE run_id = 'r10'\" has its labels",
+        ),
         ("table_2", "flows_count=17", r"no flows_count `17` there; there are `16`$"),
         ("table_2", "flow_count=16", r"no key `flow_count`; did you mean `flows_count=16`\?$"),
         ("table_2", "BBR", r"has no key `BBR`; did you mean `algorithm=BBR`\?"),

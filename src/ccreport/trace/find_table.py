@@ -22,6 +22,7 @@ from ccreport.core.evaluation import (
     list_evaluations,
     resolve_evaluation,
 )
+from ccreport.core.identifiers import match_runs
 from ccreport.core.schema_problems import find_near, guess, guess_near
 from ccreport.core.tables import conform, load_schema
 from ccreport.summarise.database import connect
@@ -223,11 +224,12 @@ def list_tables(database: Path) -> list[str]:
 
 
 def _describe_run(connection: duckdb.DuckDBPyConnection, name: str) -> str:
-    """Return, of a run's name, how to ask for the run; nothing of another name."""
+    """Return, of a run's name or a part of one that no other has, how to ask for the run; nothing of another name."""
     # A database of no evaluation has no runs.
     with contextlib.suppress(duckdb.CatalogException):
-        if connection.execute("SELECT run_id FROM runs WHERE run_id = ?", [name]).fetchall():
-            return f", but a run: sql \"FROM labelled_runs WHERE run_id = '{name}'\" has its labels and numbers"
+        runs = [run for (run,) in connection.execute("SELECT run_id FROM runs").fetchall()]
+        if len(found := match_runs(name, runs)) == 1:
+            return f", but a run: sql \"FROM labelled_runs WHERE run_id = '{found[0]}'\" has its labels and numbers"
     return ""
 
 
