@@ -47,6 +47,17 @@ def test_sql_describes_a_table_by_names_and_types(
     assert any(line.startswith("rate ") and " STRUCT(…) " in line for line in lines)
 
 
+def test_sql_describes_all_values_of_a_closed_set(database: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    pl.DataFrame({"cell_state": ["compared"], "cell_verdict": ["consistent"]}).write_parquet(
+        database.parent / "reproduction.parquet"
+    )
+    assert main(["sql", "DESCRIBE reproduction", "--database", str(database)]) == 0
+    told = dict(line.split("  VARCHAR  ") for line in capsys.readouterr().out.splitlines()[:-1])
+    (state, verdict) = (told[name] for name in ("cell_state  ", "cell_verdict"))
+    assert "missing in this archive" in state
+    assert all(f"{value}: " in verdict.lower() for value in ("consistent", "inconsistent", "undecided"))
+
+
 def test_sql_names_texts_that_no_row_has(database: Path, capsys: pytest.CaptureFixture[str]) -> None:
     queries = {
         "FROM measured WHERE algorithm = 'BBRv2'": ["No row has algorithm = 'BBRv2'; did you mean `BBR`?"],

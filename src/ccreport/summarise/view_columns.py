@@ -167,6 +167,11 @@ def describe_columns(name: str = "") -> dict[str, str]:
     return meanings | own
 
 
+def list_closed() -> set[str]:
+    """Return the columns that have values of a closed set, which their meanings tell one after the other."""
+    return {column.name for name in list_tables() for column in load_schema(name).columns if column.enum}
+
+
 def find_needs(connection: duckdb.DuckDBPyConnection, table: str) -> Needs:
     """Return what the query of a published table needs, by adding what DuckDB misses until it misses nothing."""
     selected = select_source(table, _declare(table))

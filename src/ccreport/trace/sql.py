@@ -18,7 +18,7 @@ from ccreport.core.text import display_name
 from ccreport.summarise.database import QueryError, quote_name, read_files
 from ccreport.summarise.open_results import asking_from, open_results
 from ccreport.summarise.refused_sql import TABLE, describe_refusal
-from ccreport.summarise.view_columns import describe_columns
+from ccreport.summarise.view_columns import describe_columns, list_closed
 from ccreport.trace.absent_values import describe_absent_values
 from ccreport.trace.find_table import find_databases, find_elsewhere, find_results, noting_unconfigured
 from ccreport.trace.queries.pooled_columns import describe_pooled
@@ -136,13 +136,14 @@ def _round(found: duckdb.DuckDBPyRelation) -> duckdb.DuckDBPyRelation:
 
 def _describe(columns: Sequence[tuple[str, ...]], query: str, width: int) -> Iterator[str]:
     """Yield lines of so many characters at most on the columns that DESCRIBE gives: name, type, and what each means."""
-    meanings = describe_columns(*NAME.findall(query)[1:][-1:])
+    meanings, closed = describe_columns(*NAME.findall(query)[1:][-1:]), list_closed()
     # What a list of runs is of is longer than its meaning.
     told = [(name, LONG_TYPE.sub("(…)", kind)) for name, kind, *_ in columns]
     widths = [max(map(len, texts)) for texts in zip(*told, strict=True)]
     indent = sum(widths) + 4
     for name, kind in told:
-        meaning = SENTENCE_END.split(meanings.get(name, ""))[0]
+        whole = meanings.get(name, "").removesuffix(".")
+        meaning = whole if name in closed else SENTENCE_END.split(whole)[0]
         start = f"{name:{widths[0]}}  {kind:{widths[1]}}  "
         lines = textwrap.wrap(meaning, max(width - indent, LEAST_WIDTH)) or [""]
         yield f"{start}{lines[0]}".rstrip()
