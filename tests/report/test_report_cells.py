@@ -143,6 +143,15 @@ def test_an_interval_stands_with_its_number_and_what_has_no_value_is_left_out() 
     ]
 
 
+def test_what_none_of_a_row_s_runs_has_is_not_told_of_them(tmp_path: Path) -> None:
+    with connect(build_database(tmp_path, archive())) as connection:
+        assert "jitter_mean_ms" in load_trace(connection, "jobs").shown
+    page = html.unescape((build(tmp_path, archive()) / "cells_jobs.qmd").read_text())
+    section = page[page.index("{#cell-1}") : page.index("{#cell-2}")].partition("Made of")[2]
+    assert "Rate (Mbit/s)" in section
+    assert "Jitter mean" not in section
+
+
 def test_the_command_of_a_section_prints_its_numbers(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     cells = build(tmp_path, archive())
     for table in ("table_2_testbed", "jobs", "retransmits", "cpu"):

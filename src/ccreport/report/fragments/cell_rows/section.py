@@ -128,7 +128,8 @@ def _render_runs(trace: Trace, runs: pl.DataFrame, line: str, quantity: str, rat
     schema = runs.schema
     # What names a run is in its link.
     naming = [name for name in NAMING if name in trace.shown]
-    columns = [name for name in trace.shown if name not in naming]
+    # As in a terminal, what none of the runs has is left out.
+    columns = [name for name in trace.shown if name not in naming and (runs.is_empty() or runs[name].count())]
     # By places: a frame of other columns for each row of a table takes longer than its lines.
     places = [runs.get_column_index(name) for name in columns]
     words = [runs.get_column_index(name) for name in naming]
