@@ -231,10 +231,17 @@ def test_an_experiment_that_changed_is_listed_as_if_it_were_new(
 
 def test_settings_of_a_job_are_parameters_of_its_runs(tmp_path: Path) -> None:
     settings = {"net.ipv4.tcp_rmem": "1 2 3", "offloads": "on"}
+    # As they were recorded before RPCs beside bulk flows had a setting.
+    bulk, rpc = ({"number": 1, "command": command} for command in ("iperf3 -c h", "netperf -H h -t TCP_RR -- -r 9,1"))
+    clients = [bulk, rpc | {"number": 2, "congestion_control": "bbr", "flows_count": 2}]
     jobs = {
         "none": ({}, "h:1"),
         "some": ({"settings": settings}, "h:1"),
         "swept": ({"settings": settings, "param_name": "beta"}, "h:1:beta:512"),
+        "rpc": ({"clients": clients}, "h:1"),
+        "some_rpc": ({"settings": settings, "clients": clients}, "h:1"),
+        "said_rpc": ({"settings": {"rpc": "some"}, "clients": clients}, "h:1"),
+        "rpc_alone": ({"clients": clients[1:]}, "h:1"),
     }
     files = {
         f"2026-11-20:22:10/{job}/{name}": text
@@ -251,6 +258,10 @@ def test_settings_of_a_job_are_parameters_of_its_runs(tmp_path: Path) -> None:
         "none": (None, None),
         "some": ("net.ipv4.tcp_rmem, offloads", "1 2 3, on"),
         "swept": ("beta, net.ipv4.tcp_rmem, offloads", "512, 1 2 3, on"),
+        "rpc": ("rpc", "2 bbr of 9 B"),
+        "some_rpc": ("net.ipv4.tcp_rmem, offloads, rpc", "1 2 3, on, 2 bbr of 9 B"),
+        "said_rpc": ("rpc", "some"),
+        "rpc_alone": (None, None),
     }
 
 

@@ -94,6 +94,11 @@ class Client:
     response_bytes: int | None = None
     extra_arguments: tuple[str, ...] = ()
 
+    @property
+    def is_rpc(self) -> bool:
+        """Tell whether it makes requests one after another instead of a bulk transfer."""
+        return self.program == "netperf"
+
 
 @dataclass(frozen=True)
 class Stage:

@@ -10,6 +10,7 @@ from typing import Any
 
 from ccreport.archive.harness_layout import HOST_META_ENDING, Suffix
 from ccreport.archive.raw_file import RawFileError, read_whole
+from ccreport.archive.rpc_clients import PARAMETER, name_rpcs
 from ccreport.core.text import display_name
 
 
@@ -54,6 +55,8 @@ def read_job(entries: Iterable[os.DirEntry[str]]) -> JobNames:
             job.parameter = facts["param_name"]
         if isinstance(facts.get("settings"), dict):
             job.settings = {display_name(name): display_name(str(value)) for name, value in facts["settings"].items()}
+        if rpcs := name_rpcs(facts.get("clients")):
+            job.settings.setdefault(PARAMETER, display_name(rpcs))
         job.has_limits = job.has_limits or bool(facts.get("limit_sweep") or facts.get("limit_val_list"))
     return job
 

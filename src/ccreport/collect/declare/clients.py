@@ -5,12 +5,14 @@ on a port of its own; the job's metadata say which flows run which.
 """
 
 import math
-from collections.abc import Iterator, Sequence
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, Final
 
+from ccreport.archive.rpc_clients import Rpc
 from ccreport.collect.declare.campaign import Settings
 from ccreport.collect.declare.conditions import as_list
-from ccreport.collect.plan import Client, Route, Sender
+from ccreport.collect.plan import Client, Route, Run, Sender
 
 # iperf3 makes no more in one process.
 FLOWS_AT_MOST: Final = 128
@@ -68,7 +70,7 @@ def declare_clients(job: Settings) -> list[Settings]:
 
 def list_clients(job: Settings, routes: Sequence[Route]) -> tuple[Client, ...]:
     """Return the clients of a run, numbered; one without a destination of its own is made for each of them."""
-    planned = [_make_client(job, declared, route, start_s) for declared, route, start_s in _list_processes(job, routes)]
+    planned = [_make_client(job, declared, route, start_s) for declared, route, start_s in list_processes(job, routes)]
     return tuple(Client(number=number, **facts) for number, facts in enumerate(planned, start=1))
 
 
@@ -95,6 +97,21 @@ def to_bps(rate_mbps: float | None) -> int | None:
     return None if rate_mbps is None else round(rate_mbps * 1e6)
 
 
+def name_algorithm(client: Client, run: Run) -> str:
+    """Return the algorithm of a client's flows, the sender's own where it asks for none."""
+    return client.congestion_control or run.default_congestion_control
+
+
+def count_rpcs(clients: Iterable[Client], run: Run) -> Counter[Rpc]:
+    """Return how many of some clients of a run make RPCs of each algorithm and size."""
+    counts: Counter[Rpc] = Counter()
+    for client in clients:
+        if client.is_rpc:
+            rpc = (name_algorithm(client, run), client.request_bytes or 1, client.response_bytes or 1)
+            counts[rpc] += client.flows_count
+    return counts
+
+
 def _find_rate_bps(job: Settings, clients: Sequence[Client]) -> float | None:
     flows_count = sum(client.flows_count for client in clients)
     pacing = to_bps(job["flow_pacing_mbps"])
@@ -102,7 +119,8 @@ def _find_rate_bps(job: Settings, clients: Sequence[Client]) -> float | None:
     return min((rate for rate in rates if rate), default=None)
 
 
-def _list_processes(job: Settings, routes: Sequence[Route]) -> Iterator[tuple[Settings, Route, float]]:
+def list_processes(job: Settings, routes: Sequence[Route]) -> Iterator[tuple[Settings, Route, float]]:
+    """Yield what makes each client process of a run, in order: its declaration, its path and when it starts."""
     for declared in declare_clients(job):
         for number in range(declared["count"]):
             for route in routes:

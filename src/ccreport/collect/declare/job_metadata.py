@@ -87,6 +87,17 @@ def format_loss(loss: Loss | None) -> str | None:
     return f"{_format_number(loss.loss_pct)}{' gemodel' if loss.model == 'gilbert-elliott' else ''}"
 
 
+def describe_stage(stage: Settings) -> Settings:
+    """Return a change of the path as metadata tell it, which is a column of `runs`."""
+    facts = {
+        "at_s": stage["at_s"],
+        "rtt_ms": stage["rtt_ms"],
+        "rate": format_rate(to_bps(stage["bottleneck_mbps"])),
+        "loss": format_loss(make_loss(stage)),
+    }
+    return {key: value for key, value in facts.items() if value is not None}
+
+
 def _describe_commands(job: Settings, run: Run) -> Settings:
     commands = job["commands"]
     lines = {
@@ -125,6 +136,7 @@ def _describe_instruments(job: Settings, run: Run) -> Settings:
 
 def _describe_path(job: Settings, conditions: Sequence[Condition]) -> Settings:
     rtts, limits = job["rtt_ms"], job["limit_packets_count"]
+    kept = {route.limit_packets_count for condition in conditions for route in condition.routes}
     # One value holds for all conditions or is null here; file names have each condition's own.
     nominal = {find_rtt(job, condition) for condition in conditions}
     rtt = nominal.pop() if len(nominal) == 1 else None
@@ -133,7 +145,7 @@ def _describe_path(job: Settings, conditions: Sequence[Condition]) -> Settings:
     return {
         "loss": format_loss(losses.pop()) if len(losses) == 1 else None,
         "lat": None if rtt is None or delays else _format_number(rtt / 2),
-        "limit": None if isinstance(limits, list) else str(limits),
+        "limit": None if isinstance(limits, list) or len(kept) > 1 else str(kept.pop()),
         "pacing": format_rate(to_bps(job["flow_pacing_mbps"])),
         "lat_sweep": ",".join(delays) if delays else None,
         "limit_sweep": ",".join(map(str, limits)) if isinstance(limits, list) else None,
@@ -185,7 +197,7 @@ def _describe_additions(job: Settings, run: Run) -> Settings:
     if run.background_udp_bps is not None:
         added["background_udp"] = format_rate(run.background_udp_bps)
     if job["stages"]:
-        added["stages"] = [_describe_stage(stage) for stage in job["stages"]]
+        added["stages"] = [describe_stage(stage) for stage in job["stages"]]
     return added
 
 
@@ -196,16 +208,6 @@ def _describe_bottleneck(bottleneck: Bottleneck) -> Settings:
         "queue": bottleneck.discipline,
         "ecn": bottleneck.has_ecn,
     }
-
-
-def _describe_stage(stage: Settings) -> Settings:
-    facts = {
-        "at_s": stage["at_s"],
-        "rtt_ms": stage["rtt_ms"],
-        "rate": format_rate(to_bps(stage["bottleneck_mbps"])),
-        "loss": format_loss(make_loss(stage)),
-    }
-    return {key: value for key, value in facts.items() if value is not None}
 
 
 def _write_command(client: Client) -> str:
