@@ -28,7 +28,7 @@ from ccreport.compare_kernels.measures import MEASURES, Runs
 from ccreport.compare_kernels.outputs import write_json, write_junit, write_summary
 from ccreport.compare_kernels.page import _write_findings
 from ccreport.compare_kernels.scorecard import score
-from ccreport.compare_kernels.wording import plan_more
+from ccreport.compare_kernels.wording import plan_more, summarise
 from ccreport.core.errors import InputError
 
 QUICK = ROOT / "campaigns/quick.yaml"
@@ -129,6 +129,56 @@ def test_a_run_without_a_value_is_no_pair_and_retransmits_may_be_none_at_all() -
         "one": (2, "equal"),
         "two": (3, "equal"),
     }
+
+
+NEVER = ([30.0, 31.0, 32.0], [None] * 3)
+
+
+def test_what_no_run_of_a_side_has_is_not_measured_and_no_more_runs_are_advised(tmp_path: Path) -> None:
+    comparison, found = declare(), find(one__goodput=FASTER, one__slow_start_cwnd=NEVER)
+    assert [(finding.status, finding.text) for finding in found] == [
+        ("differs", "faster"),
+        ("not measured", "not measured: no run of B left slow start"),
+    ]
+    assert summarise(comparison, found, MEASURED) == (
+        "1 of 2 tests differs, and 1 is not measured (no run of B left slow start): new is not as old."
+    )
+    write_junit(tmp_path / "junit.xml", comparison, found, MEASURED)
+    suite = ElementTree.fromstring((tmp_path / "junit.xml").read_text())  # noqa: S314 (own file)
+    assert suite.get("skipped") == "1"
+    assert [one.get("message") for one in suite.iter("skipped")] == ["not measured: no run of B left slow start"]
+    assert '<tr class="not-measured">' in _write_findings(comparison, found)
+    # It is not equal, unless whatever is found is accepted.
+    alike = find(one__goodput=SAME, one__slow_start_cwnd=NEVER)
+    assert find_exit_code(alike) == 2
+    assert summarise(comparison, alike, MEASURED) == "Of 2 tests, 1 is not measured (no run of B left slow start)."
+    accepted = [{"condition": "*", "measure": "slow_start_cwnd", "verdict": "any"}]
+    assert find_exit_code(find(accepted, one__goodput=SAME, one__slow_start_cwnd=NEVER)) == 0
+
+
+@pytest.mark.parametrize("name", MEASURES)
+def test_each_measure_says_what_no_run_of_a_side_did(name: str) -> None:
+    nothing = [None] * 3 if MEASURES[name].scale == "points" else [0.0] * 3
+    (found,) = find(**{f"job__{name}": (nothing, [1.0, 2.0, 3.0])})
+    assert found.text == f"not measured: no run of A {MEASURES[name].needs}"
+
+
+def test_values_that_never_meet_in_a_pair_are_undecided_as_more_runs_may_tell() -> None:
+    (found,) = find(job__goodput=([1.0, None, None], [None, 2.0, None]))
+    assert (found.text, found.effect.pairs_count) == ("undecided", 0)
+    said = summarise(declare(), find(one__goodput=FASTER, two__goodput=OPEN), MEASURED)
+    assert said.startswith("1 of 2 tests differs, and 1 is undecided: new is not as old. Of what is undecided, about ")
+    assert summarise(declare(), [found], MEASURED).startswith("Of 1 test, 1 is undecided; how many more runs")
+    assert summarise(declare(), [], MEASURED).startswith("Of 0 tests, none has a result; ")
+
+
+def test_a_criterion_says_what_was_not_measured() -> None:
+    comparison = declare(criteria=[Criterion("start", "5", "", "*", {"goodput": "high", "slow_start_cwnd": "high"})])
+    for values, verdict in ((SAME, "not measured"), (FASTER, "better")):
+        found = find_all(comparison, make_runs(one__goodput=values, two__slow_start_cwnd=NEVER))
+        (scored,) = score(comparison, found)
+        assert scored.verdict == verdict
+        assert "1 of 2 tests not measured" in scored.basis
 
 
 def test_an_expectation_of_nothing_that_was_measured_is_refused() -> None:

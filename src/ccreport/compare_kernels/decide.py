@@ -25,7 +25,7 @@ from ccreport.summarise.statistics.contrasts import (
 )
 from ccreport.summarise.statistics.correction import correct_holm
 
-Verdict = Literal["up", "down", "equal", "undecided"]
+Verdict = Literal["up", "down", "equal", "undecided", "not measured"]
 Scale = Literal["ratio", "points"]
 
 # Differences of logarithms below it are those of floating-point numbers.

@@ -17,10 +17,10 @@ from ccreport.core.errors import InputError
 from ccreport.core.schema_problems import guess
 from ccreport.summarise.statistics.durations import plan_duration
 
-Status = Literal["as declared", "differs", "undecided"]
+Status = Literal["as declared", "differs", "undecided", "not measured"]
 
 EQUAL_EXIT, DIFFERS_EXIT, UNDECIDED_EXIT, FAILED_EXIT = 0, 1, 2, 3
-ORDER: Final = {"up": 0, "down": 0, "undecided": 1, "equal": 2}
+ORDER: Final = {"up": 0, "down": 0, "undecided": 1, "not measured": 2, "equal": 3}
 
 
 @dataclass(frozen=True)
@@ -30,7 +30,7 @@ class Finding:
     Means are geometric where the effect is a ratio, which so is that of the means.
     `is_expected` says that the declaration names this condition and measure. `needed_duration_s` is how long runs would
     have to be for a verdict from as many pairs, and `duration_s` how long they are; null where it is not known, the
-    former also where no duration does.
+    former also where no duration does. `lacking` are the sides without any value.
     """
 
     condition: str
@@ -43,10 +43,18 @@ class Finding:
     is_expected: bool = False
     duration_s: float | None = None
     needed_duration_s: float | None = None
+    lacking: Sequence[str] = ()
+
+    @property
+    def why_not(self) -> str:
+        """Return why nothing was measured: no run of B left slow start."""
+        return f"no run of {' or '.join(side.upper() for side in self.lacking)} {self.measure.needs}"
 
     @property
     def text(self) -> str:
-        """Return the verdict in words: faster, slower, equal within ±5 %, undecided."""
+        """Return the verdict in words: faster, slower, equal within ±5 %, undecided, not measured and why."""
+        if self.effect.verdict == "not measured":
+            return f"not measured: {self.why_not}"
         if self.effect.verdict == "equal":
             return f"equal within ±{self.margin:g} {'%' if self.effect.scale == 'ratio' else 'points'}"
         return {"up": self.measure.up, "down": self.measure.down}.get(self.effect.verdict, self.effect.verdict)
@@ -89,6 +97,8 @@ def check_names(comparison: Comparison, campaign: Path) -> None:
 def find_exit_code(findings: Sequence[Finding], failures: Mapping[str, str] = MappingProxyType({})) -> int:
     """Return 0 where all is equal or as declared, 1 where anything differs otherwise, else 2; 2 without findings.
 
+    What only one side has a value of is not equal to it.
+
     3 where runs failed, so that what was found is of the others alone.
     """
     if failures:
@@ -117,7 +127,9 @@ def is_named(finding: Finding, expected: Mapping[str, str]) -> bool:
 def _make(pairs: Pairs, effect: Effect, margin: float) -> Finding:
     mean = geometric_mean if pairs.measure.scale == "ratio" else fmean
     mean_a, mean_b = (mean(values) if values else None for values in (pairs.a, pairs.b))
-    made = Finding(pairs.condition, pairs.measure, effect, mean_a, mean_b, margin)
+    made = Finding(pairs.condition, pairs.measure, effect, mean_a, mean_b, margin, lacking=pairs.lacking)
+    if pairs.lacking:
+        return replace(made, effect=replace(effect, verdict="not measured"))
     if pairs.noise is None or effect.needed_factor is None or not effect.variance:
         return made
     needed_s = plan_duration(pairs.noise.duration_s, pairs.noise.variance / effect.variance, effect.needed_factor)
@@ -131,6 +143,6 @@ def _set_status(finding: Finding, comparison: Comparison) -> Finding:
     status: Status = "differs"
     if expected in ("any", verdict):
         status = "as declared"
-    elif verdict == "undecided":
-        status = "undecided"
+    elif verdict in ("undecided", "not measured"):
+        status = verdict
     return replace(finding, status=status, is_expected=bool(named))

@@ -26,7 +26,10 @@ RATES: Final = pl.Schema({"run_id": pl.String(), "rates_bps": pl.List(pl.Float64
 
 @dataclass(frozen=True)
 class Measure:
-    """A measure: its column and title, its unit as `per_unit` base units, and the words for more and for less of it."""
+    """A measure: its column and title, its unit as `per_unit` base units, and the words for more and for less of it.
+
+    `needs` is what a run did that has a value: above 0 where the scale is a ratio.
+    """
 
     name: str
     title: str
@@ -35,6 +38,7 @@ class Measure:
     per_unit: float = 1.0
     up: str = "higher"
     down: str = "lower"
+    needs: str = "has a value above 0"
 
 
 MEASURES: Final = {
@@ -44,7 +48,13 @@ MEASURES: Final = {
         Measure("goodput_first", "Goodput of the first client", "Mbit/s", per_unit=1e6, up="faster", down="slower"),
         Measure("goodput_others", "Goodput of the other clients", "Mbit/s", per_unit=1e6, up="faster", down="slower"),
         Measure(
-            "goodput_busy", "Goodput while it has data to send", "Mbit/s", per_unit=1e6, up="faster", down="slower"
+            "goodput_busy",
+            "Goodput while it has data to send",
+            "Mbit/s",
+            per_unit=1e6,
+            up="faster",
+            down="slower",
+            needs="paused in all of its flows",
         ),
         Measure(
             "completion",
@@ -52,12 +62,13 @@ MEASURES: Final = {
             "s",
             up="slower",
             down="faster",
+            needs="completed half of its flows",
         ),
-        Measure("retransmits", "Retransmitted segments", "%", scale="points"),
+        Measure("retransmits", "Retransmitted segments", "%", scale="points", needs="counted them"),
         Measure("rtt_median", "RTT, median of samples", "ms"),
         Measure("rtt_p99", "RTT, 99th percentile of samples", "ms"),
         Measure("fairness", "Jain's index of the flows", ""),
-        Measure("slow_start_cwnd", "Congestion window when slow start ends", "segments"),
+        Measure("slow_start_cwnd", "Congestion window when slow start ends", "segments", needs="left slow start"),
         Measure("flight_peak", "Most segments of a flow without acknowledgement", "segments"),
     )
 }
@@ -73,13 +84,17 @@ class Noise:
 
 @dataclass(frozen=True)
 class Pairs:
-    """The pairs of runs of one condition: `a` and `b` are values of `measure` in the order of blocks and iterations."""
+    """The pairs of runs of one condition: `a` and `b` are values of `measure` in the order of blocks and iterations.
+
+    `lacking` are the sides of which no run has a value, so that no number of pairs tells anything.
+    """
 
     condition: str
     measure: Measure
     a: Sequence[float]
     b: Sequence[float]
     noise: Noise | None = None
+    lacking: Sequence[str] = ()
 
 
 @dataclass(frozen=True)
@@ -108,6 +123,7 @@ class Runs:
                 measure,
                 *_list_values(paired, condition, measure),
                 self._find_noise(paired.filter(pl.col("condition") == condition)) if measure.name == OF_TIME else None,
+                self._find_lacking(condition, measure),
             )
             for condition in self.conditions
             for measure in MEASURES.values()
@@ -131,6 +147,12 @@ class Runs:
     def _has_values(self, condition: str, measure: Measure) -> bool:
         values = self.rows.filter(pl.col("condition") == condition)[measure.name]
         return values.null_count() < len(values)
+
+    def _find_lacking(self, condition: str, measure: Measure) -> list[str]:
+        """Return the sides that have runs, but none with a value that a pair could have."""
+        counted = self.rows.filter("is_counted", pl.col("condition") == condition)
+        of_sides = {side: counted.filter(pl.col("side") == side) for side in "ab"}
+        return [side for side, rows in of_sides.items() if len(rows) and not len(_keep_known(rows, measure, ""))]
 
     def choose_run(self, condition: str, side: str) -> dict[str, Any] | None:
         """Return the run of a side that represents a condition: the one of the first pair; null if there is none."""
@@ -170,8 +192,10 @@ def name_conditions(rows: pl.DataFrame) -> pl.DataFrame:
 
 def _list_values(paired: pl.DataFrame, condition: str, measure: Measure) -> tuple[list[float], list[float]]:
     """Return the values of both sides, pairs of which either lacks one, or has no ratio, left out."""
-    names = (measure.name, f"{measure.name}_b")
-    known = paired.filter(pl.col("condition") == condition).select(names).drop_nulls()
-    if measure.scale == "ratio":
-        known = known.filter(pl.all_horizontal(pl.col(name) > 0 for name in names))
-    return tuple(known[name].to_list() for name in names)  # type: ignore[return-value]
+    known = _keep_known(paired.filter(pl.col("condition") == condition), measure, "", "_b")
+    return known[measure.name].to_list(), known[f"{measure.name}_b"].to_list()
+
+
+def _keep_known(rows: pl.DataFrame, measure: Measure, *suffixes: str) -> pl.DataFrame:
+    values = [pl.col(measure.name + suffix) for suffix in suffixes]
+    return rows.filter(value > 0 if measure.scale == "ratio" else value.is_not_null() for value in values)

@@ -1,6 +1,7 @@
 """What machines read of a comparison: comparison.json, junit.xml, and summary.md for a pull request."""
 
 import json
+from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -70,16 +71,16 @@ def _describe_kernel(kernel: UserKernel | None) -> dict[str, Any] | None:
 def write_junit(path: Path, comparison: Comparison, findings: list[Finding], measured: Measured) -> None:
     """Write a test case for each finding and each run that failed.
 
-    A failure is what differs otherwise than declared, skipped what is undecided, an error a run that failed.
+    A failure is what differs otherwise than declared, skipped what is undecided or not measured, an error a failed run.
     """
-    counts = {status: str(sum(finding.status == status for finding in findings)) for status in ("differs", "undecided")}
+    counts = Counter(finding.status for finding in findings)
     suite = ElementTree.Element(
         "testsuite",
         name=comparison.title,
         tests=str(len(findings) + len(measured.failures)),
-        failures=counts["differs"],
+        failures=str(counts["differs"]),
         errors=str(len(measured.failures)),
-        skipped=counts["undecided"],
+        skipped=str(counts["undecided"] + counts["not measured"]),
     )
     for finding in findings:
         case = ElementTree.SubElement(suite, "testcase", classname=finding.condition, name=finding.measure.name)
@@ -88,6 +89,8 @@ def write_junit(path: Path, comparison: Comparison, findings: list[Finding], mea
             ElementTree.SubElement(case, "failure", message=told)
         elif finding.status == "undecided":
             ElementTree.SubElement(case, "skipped", message=f"{told}; {plan_more([finding], measured.pair_s)}")
+        elif finding.status == "not measured":
+            ElementTree.SubElement(case, "skipped", message=finding.text)
     for run, why in measured.failures.items():
         case = ElementTree.SubElement(suite, "testcase", classname="runs", name=run)
         ElementTree.SubElement(case, "error", message=why)

@@ -103,7 +103,7 @@ def _write_scores(scores: list[Score]) -> str:
         for score in scores
     ]
     headings = ("Criterion", "Verdict against the baseline", "Question", "Section", "Why")
-    return "<h2>Criteria</h2>" + write_table(headings, rows, [score.verdict.split()[0] for score in scores])
+    return "<h2>Criteria</h2>" + write_table(headings, rows, [score.verdict.replace(" ", "-") for score in scores])
 
 
 def _write_findings(comparison: Comparison, findings: list[Finding]) -> str:
@@ -118,7 +118,7 @@ def _classify(comparison: Comparison, finding: Finding) -> str:
     asking = [each for each in comparison.criteria if each.covers(finding.condition, finding.measure.name)]
     if finding.effect.verdict in ("up", "down") and asking:
         return "better" if is_good(asking[0], finding) else "worse"
-    return finding.status.split()[0]
+    return finding.status.replace(" ", "-")
 
 
 def _draw_all(

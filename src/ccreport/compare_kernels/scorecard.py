@@ -22,14 +22,14 @@ class Score:
 
     @property
     def basis(self) -> str:
-        """Return what the verdict is from: by measure what differs, and how many tests are undecided, or equal."""
+        """Return what the verdict is from: by measure what differs, and how many tests end in another way."""
         told: dict[str, list[str]] = {}
         for finding in self.findings:
             if finding.effect.verdict in ("up", "down"):
                 told.setdefault(finding.measure.title, []).append(f"{finding.text} in {finding.condition}")
         parts = [f"{title}: {', '.join(found)}" for title, found in told.items()]
         tests = count_things(len(self.findings), "test")
-        for verdict in ("undecided", "equal"):
+        for verdict in ("undecided", "not measured", "equal"):
             count = sum(finding.effect.verdict == verdict for finding in self.findings)
             parts += [f"{count} of {tests} {verdict}"] if count else []
         return "; ".join(parts)
@@ -57,8 +57,8 @@ def _judge(criterion: Criterion, findings: Sequence[Finding]) -> Verdict:
     for finding in findings:
         verdict = finding.effect.verdict
         is_better = is_good(criterion, finding)
-        told.add(verdict if verdict in ("equal", "undecided") else "better" if is_better else "worse")
+        told.add("better" if is_better else "worse" if verdict in ("up", "down") else verdict)
     if {"better", "worse"} <= told:
         return "mixed"
-    ordered: tuple[Verdict, ...] = ("worse", "better", "undecided")
+    ordered: tuple[Verdict, ...] = ("worse", "better", "undecided", "not measured")
     return next((verdict for verdict in ordered if verdict in told), "as the baseline")

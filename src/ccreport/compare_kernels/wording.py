@@ -1,5 +1,6 @@
 """Findings in words and numbers, the same in all files that a comparison writes."""
 
+from collections.abc import Iterator
 from typing import Any
 
 from ccreport.compare_kernels.carry_out import Measured
@@ -32,17 +33,27 @@ def summarise(comparison: Comparison, findings: list[Finding], measured: Measure
 
 def _sum_up(comparison: Comparison, findings: list[Finding], pair_s: float | None) -> str:
     code = find_exit_code(findings)
-    counts = {status: sum(finding.status == status for finding in findings) for status in ("differs", "undecided")}
     tests = count_things(len(findings), "test")
     expected = sum(finding.is_expected and finding.effect.verdict != "equal" for finding in findings)
     if code == EQUAL_EXIT:
         declared = f", {expected} of them different as declared" if expected else ", and nothing differs"
         return f"{tests} decided{declared}."
+    differing, undecided = (sum(found.status == status for found in findings) for status in ("differs", "undecided"))
+    unsettled = " and ".join(_list_unsettled(findings, undecided))
     if code == DIFFERS_EXIT:
-        also = f", and {counts['undecided']} are undecided" if counts["undecided"] else ""
-        told = f"{counts['differs']} of {tests} differ{also}: {comparison.b.name} is not as {comparison.a.name}."
-        return f"{told} Of what is undecided, {plan_more(findings, pair_s)}." if also else told
-    return f"{counts['undecided']} of {tests} are undecided; {plan_more(findings, pair_s)}."
+        also = f", and {unsettled}" if unsettled else ""
+        differ = "differs" if differing == 1 else "differ"
+        told = f"{differing} of {tests} {differ}{also}: {comparison.b.name} is not as {comparison.a.name}."
+        return f"{told} Of what is undecided, {plan_more(findings, pair_s)}." if undecided else told
+    plan = f"; {plan_more(findings, pair_s)}" if undecided or not findings else ""
+    return f"Of {tests}, {unsettled or 'none has a result'}{plan}."
+
+
+def _list_unsettled(findings: list[Finding], undecided: int) -> Iterator[str]:
+    """Yield how many tests are undecided, and how many were not measured and why."""
+    lacking = [finding.why_not for finding in findings if finding.status == "not measured"]
+    told = ((undecided, "undecided"), (len(lacking), f"not measured ({'; '.join(dict.fromkeys(lacking))})"))
+    yield from (f"{count} {'is' if count == 1 else 'are'} {what}" for count, what in told if count)
 
 
 def plan_more(findings: list[Finding], pair_s: float | None) -> str:
