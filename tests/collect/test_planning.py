@@ -487,6 +487,25 @@ def test_a_plan_says_where_a_path_adds_no_delay() -> None:
     assert "1 cubic, no delay (rtt_ms sets one), 0 % loss, 20 Mbit/s" in describe_plan(plan({"sender_mbps": 20}))
 
 
+@pytest.mark.parametrize(
+    ("clients", "told"),
+    [
+        ([{"congestion_control": "cubic"}, {"count": 2}], "1 cubic + 2 bbr, 10 ms"),
+        (
+            [{"congestion_control": "cubic"}, {"count": 2, "rpc": {"request_bytes": 100_000, "response_bytes": 1}}],
+            "1 cubic, 2 bbr RPCs of 100 kB, 10 ms",
+        ),
+        (
+            [{"rpc": {"request_bytes": size, "response_bytes": 2000}} for size in (1, 1500)],
+            "1 bbr RPC of 1 B and 2 kB + 1 bbr RPC of 1.5 kB and 2 kB, 10 ms",
+        ),
+    ],
+)
+def test_a_plan_tells_rpcs_from_bulk_flows(clients: list[dict[str, Any]], told: str) -> None:
+    job = {"sender_mbps": 20, "rtt_ms": 10, "congestion_control": "bbr", "clients": clients}
+    assert f"  a  {told}" in describe_plan(plan(job))
+
+
 def test_a_kernel_s_algorithms_are_those_of_its_configuration(tmp_path: Path) -> None:
     kernel = tmp_path / "linux"
     options = "CONFIG_UML=y\nCONFIG_TCP_CONG_ADVANCED=y\nCONFIG_TCP_CONG_BBR=y\nCONFIG_TCP_CONG_HSTCP=m\n"

@@ -5,6 +5,8 @@ from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from typing import Final
 
+from ccreport.archive.rpc_clients import write_sizes
+from ccreport.collect.declare.clients import count_rpcs, name_algorithm
 from ccreport.collect.plan import Plan, Route, Run
 from ccreport.core.algorithms import doubt_algorithm
 
@@ -207,8 +209,13 @@ def _describe_job(runs: Sequence[Run]) -> tuple[str, str, str, str]:
 def _describe_clients(run: Run) -> str:
     flows = Counter[str]()
     for client in run.clients:
-        flows[client.congestion_control or run.default_congestion_control] += client.flows_count
-    return " + ".join(f"{count} {algorithm}" for algorithm, count in flows.items())
+        if not client.is_rpc:
+            flows[name_algorithm(client, run)] += client.flows_count
+    bulk = " + ".join(f"{count} {algorithm}" for algorithm, count in flows.items())
+    rpcs = [
+        f"{_count(count, f'{rpc[0]} RPC')} of {write_sizes(rpc)}" for rpc, count in count_rpcs(run.clients, run).items()
+    ]
+    return ", ".join(filter(None, (bulk, " + ".join(rpcs))))
 
 
 def _join(runs: Sequence[Run], write: Callable[[Route], str], unit: str) -> str:
