@@ -246,6 +246,28 @@ def test_the_progress_line() -> None:
     assert format_duration(4000) == "1:06:40"
 
 
+def test_each_of_several_runs_at_a_time_has_a_number_of_its_own(capsys: pytest.CaptureFixture[str]) -> None:
+    runs = [make_run(f"h:{number}") for number in range(1, 6)]
+    progress = Progress(runs)
+    progress.tell_calibration("main")
+    for under_way, begun in zip([None, *runs], [*runs, None], strict=True):
+        if begun:
+            progress.tell(begun)
+        if under_way:
+            # Tried again while another one is under way.
+            progress.tell(under_way, "attempt 2")
+            progress.finish(under_way)
+    first, *lines = capsys.readouterr().err.splitlines()
+    assert first == "session main: calibration"
+    told = [(line.split(" (")[0], line.partition("main/job/")[2]) for line in lines]
+    assert [line for line in told if "attempt" not in line[1]] == [
+        (f"run {number} of 5", f"h:{number}") for number in range(1, 6)
+    ]
+    assert {line for line in told if "attempt" in line[1]} == {
+        (f"run {number} of 5", f"h:{number}: attempt 2") for number in range(1, 6)
+    }
+
+
 @pytest.mark.parametrize(
     ("missing_count", "expected"),
     [(3, ""), (2, "1 of 3 runs is already there, 2 are left to make\n"), (1, "2 of 3 runs are already there, 1 is ")],

@@ -17,7 +17,9 @@ class Progress:
 
     def __init__(self, missing: Sequence[Run]) -> None:
         self.start = time.monotonic()
-        self.count, self.done_count = len(missing), 0
+        self.count = len(missing)
+        # Runs as they began: several are under way at a time.
+        self.numbers: dict[str, int] = {}
         self.left_s = sum(run.expected_s for run in missing)
         self.done_s = 0.0
         self.lock = threading.Lock()
@@ -27,10 +29,14 @@ class Progress:
         with self.lock:
             _write(describe_progress(self, run, what, time.monotonic() - self.start))
 
+    def tell_calibration(self, session: str) -> None:
+        """Show that the testbed is being measured before a session's runs."""
+        with self.lock:
+            _write(f"session {session}: calibration")
+
     def finish(self, run: Run) -> None:
         """Count a run that is over, completed or given up."""
         with self.lock:
-            self.done_count += 1
             self.done_s += run.expected_s
             self.left_s -= run.expected_s
 
@@ -59,7 +65,7 @@ def describe_progress(progress: Progress, run: Run, what: str, elapsed_s: float)
     share = progress.done_s / (progress.done_s + progress.left_s) if progress.done_s + progress.left_s else 1.0
     # Once there is something to go by, the plan's times are corrected by what they took.
     pace = elapsed_s / progress.done_s if progress.done_s else 1.0
-    number = min(progress.done_count + 1, progress.count)
+    number = progress.numbers.setdefault(run.key, len(progress.numbers) + 1)
     percent = int(100 * share)
     left = format_duration(progress.left_s * pace)
     return f"run {number} of {progress.count} ({percent} %, {left} left)  {run.key}{f': {what}' if what else ''}"

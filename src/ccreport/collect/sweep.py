@@ -140,7 +140,7 @@ class Collection:
             shutil.copyfile(self.calibrations[label], session / CALIBRATION)
         known = self._read_good_calibration(session)
         if uncalibrated := list_uncalibrated(runs, known):
-            progress.tell(missing[0], "calibration")
+            progress.tell_calibration(label)
             earlier = read_json(session / CALIBRATION).get("attempt", 1) if (session / CALIBRATION).exists() else 0
             told = slot.calibrate(uncalibrated, self._start_ns(session), earlier + 1)
             write_json(session / CALIBRATION, join_calibrations(known, told) if known else told)
