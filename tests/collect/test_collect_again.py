@@ -274,6 +274,9 @@ def test_the_end_of_a_sweep_says_what_is_there(
     session = collect_all(archive, plan(JOB | {"rtt_ms": [40, 75]}))
     collection = Collection(plan(JOB | {"rtt_ms": [40, 75, 90]}), archive, archive, {"one": session})
     assert describe_end(collection, 1) == f"2 of 3 runs in {archive}; make report ARCHIVE='{archive}'"
+    # Where all runs failed a report would hold nothing.
+    collection.plan = plan(JOB | {"rtt_ms": [90, 95]})
+    assert describe_end(collection, 2) == f"0 of 2 runs in {archive}; nothing to report on yet"
     collection.plan = plan(JOB | {"rtt_ms": [40, 75]})
     assert describe_end(collection, 1) == f"2 runs in {archive}; make report ARCHIVE='{archive}'"
     assert describe_end(collection, 0).startswith("nothing was missing: 2 runs in ")

@@ -127,7 +127,8 @@ def describe_end(collection: Collection, missing_count: int) -> str:
     count, left = len(collection.plan.runs), len(collection.list_missing())
     runs = f"{count - left} of {count} runs" if left else "1 run" if count == 1 else f"{count} runs"
     begin = "" if missing_count else "nothing was missing: "
-    return f"{begin}{runs} in {collection.archive}; {write_report_command(collection.archive, SCHEMAS.parent)}"
+    report = write_report_command(collection.archive, SCHEMAS.parent) if left < count else "nothing to report on yet"
+    return f"{begin}{runs} in {collection.archive}; {report}"
 
 
 def _carry_out(collection: Collection) -> Engine | None:

@@ -29,6 +29,8 @@ NO_TEST: Final = (
     "the archive holds no test: not one result of a tool, capture or dump could be read, so that all tables are empty; "
     "the report's page Ledger says what became of each file"
 )
+# Of what explains that there is none.
+CAUSES_AT_MOST: Final = 3
 STRANGE: Final = (
     "no connection in it is one of its run's test, so that no table of runs or flows uses these samples, nor what was "
     "recorded beside them, if that is of the same test; correct the file's name, or the layout"
@@ -165,7 +167,7 @@ def _settle(ledger: pl.DataFrame, ingested: pl.Series, rejects: pl.DataFrame) ->
 
 def _warn(ledger: pl.DataFrame, tables: Path, batches: list[str]) -> None:
     if not _has_test(tables, batches):
-        print(f"{WARNING}{NO_TEST}", file=sys.stderr)
+        print(f"{WARNING}{NO_TEST}{_explain_absence(tables, batches)}", file=sys.stderr)
     overlooked = ledger.filter(pl.col("rule") == MEASUREMENT_RULE).height
     if overlooked:
         look = "1 file looks like a measurement" if overlooked == 1 else f"{overlooked} files look like measurements"
@@ -177,6 +179,26 @@ def _has_test(tables: Path, batches: list[str]) -> bool:
         return False
     heights = (pl.scan_parquet(table_files(tables, table, batches), glob=False).select(pl.len()) for table in TESTS)
     return any(height.collect().item() for height in heights)
+
+
+def _explain_absence(tables: Path, batches: list[str]) -> str:
+    """Return why sweeps left no run: their attempts failed, or else their calibrations; nothing where neither did."""
+    attempts, calibrations = (
+        read_table(table, table_files(tables, table, batches)) for table in ("attempts", "calibrations")
+    )
+    failed = attempts.filter(attempt_outcome="failed").select("job", "suffix", "attempt_message")
+    said = [(f"{job}/{suffix}", message or "failed") for job, suffix, message in failed.iter_rows()]
+    if causes := count_alike(said, "attempt"):
+        return f"; attempts at runs failed: {'; '.join(causes[:CAUSES_AT_MOST])}"
+    failed = calibrations.filter(~pl.col("is_within")).drop_nulls("nominal_value")
+    outside = failed.select(
+        pl.format(
+            "{} {} {} where {} was set (session {})",
+            *("measured_quantity", "measured_value", "calibration_unit", "nominal_value", "session"),
+        )
+    ).to_series()
+    causes = outside.head(CAUSES_AT_MOST).to_list()
+    return f"; a sweep stops where its calibration fails: {'; '.join(causes)}" if causes else ""
 
 
 def _describe(rejects: pl.DataFrame) -> list[str]:
