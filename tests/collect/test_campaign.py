@@ -94,6 +94,27 @@ def test_an_inner_level_replaces_what_excludes_it() -> None:
     assert (job["instruments"]["ss_interval_s"], job["instruments"]["ss_flags"]) == (2, "-ti")
 
 
+@pytest.mark.parametrize("key", SCHEMA["properties"]["defaults"]["properties"])
+def test_null_takes_any_setting_away_that_an_outer_level_has(key: str) -> None:
+    plain = read_job({})
+    # Of settings without a value of their own any stands for all.
+    given = {"sysctls": {"net.ipv4.tcp_sack": 0}, "module_parameters": {"tcp_cubic.beta": 1}, "mtu_bytes": 9000}
+    given |= {"flows_count": 4, "limit_packets_count": 7, "queue": {"discipline": "red"}, "jitter_ms": 1}
+    defaults = {"duration_s": 5, key: given.get(key, plain[key])}
+    own = {key: None} | ({"volume_bytes": 9} if key == "duration_s" else {})
+    job = read_job(own, defaults=defaults)
+    assert job == plain | ({"volume_bytes": 9, "duration_s": None} if key == "duration_s" else {})
+    assert plan_campaign(read_campaign(declare({"name": "a"} | own, defaults=defaults)), "test").runs
+
+
+def test_null_takes_single_settings_of_the_kernel_away() -> None:
+    sysctls, parameters = {"net.ipv4.tcp_sack": 0, "net.ipv4.tcp_ecn": 1}, {"tcp_cubic.beta": 512}
+    outer = {"duration_s": 5, "sysctls": sysctls, "module_parameters": parameters}
+    inner = {"sysctls": {"net.ipv4.tcp_sack": None}, "module_parameters": {"tcp_cubic.beta": None}}
+    job = read_job(inner, defaults=outer)
+    assert (job["sysctls"], job["module_parameters"]) == ({"net.ipv4.tcp_ecn": 1}, {})
+
+
 def test_what_every_case_has_of_its_own_is_not_given_beside_them() -> None:
     cases = [{"name": name, "congestion_control": name} for name in ("cubic", "bbr")]
     job = {"name": "{cc}", "for_each": {"cc": cases}, "congestion_control": "reno"}
@@ -195,6 +216,14 @@ BOTTLENECK = {"bottleneck_mbps": 10, "buffer_bytes": 10_000}
         ({"congestion_control": ["bbr", "bbr"], "flows_count": 2}, r"congestion_control: bbr is there twice"),
         ({"congestion_control": ["bbr", "cubic"], "clients": [{}]}, r"congestion_control: a list divides"),
         ({"flows_count": 2, "clients": [{}]}, r"flows_count and clients exclude each other"),
+        (
+            {"congestion_control": ["cubic", "bbr"], "clients": [{"congestion_control": "bbr"}]},
+            r"clients replace; each client has its own, so take it away in this job: `congestion_control: null`$",
+        ),
+        (
+            {"congestion_control": ["cubic", "bbr"], "clients": [{}]},
+            r"clients replace; give each client its own, and take it away in this job: `congestion_control: null`$",
+        ),
         ({"flows_count": 129}, r"flows_count: a client has at most 128"),
         ({"clients": [{"destination": "x"}]}, r"clients: x is none of the destinations \(there are none\)"),
         (
@@ -307,7 +336,10 @@ sessions:
         (
             "{ecn: true}",
             "codle",
-            r":10: .*: `codle` is not a group of keys; write \{discipline: fq_codel\}, where there are fifo, fq",
+            (
+                r":10: .*: `codle` is not a group of keys or null; write \{discipline: fq_codel\}, where there are "
+                "fifo, fq"
+            ),
         ),
         (
             "name: a\n    bottleneck_mbps: 10",

@@ -188,7 +188,7 @@ def list_keys(schema: dict[str, Any], before: str = "") -> Iterator[str]:
     for key, facts in schema["properties"].items():
         inner = facts.get("items", facts)
         has_keys = "properties" in inner and key not in ("loss", "rpc", "for_each")
-        if not has_keys or facts["type"] != "object":
+        if not has_keys or facts["default"] != {}:
             yield before + key
         if has_keys and key != "instruments":
             yield from list_keys(inner, f"{before}{key}.")

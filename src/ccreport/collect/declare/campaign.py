@@ -142,6 +142,7 @@ def _write_out_job(
         job: Settings = {}
         for level in (*outer, own, case):
             job = _overlay(job, level)
+        job = _drop_nulls(job)
         name = _fill_in(declared["name"], words, place)
         # What a case sets has been checked by no one yet; a value that is wrong makes a wrong name.
         try:
@@ -210,6 +211,13 @@ def _overlay(lower: Settings, upper: Settings) -> Settings:
         is_nested = key in NESTED and isinstance(value, dict) and isinstance(lower.get(key), dict)
         merged[key] = lower[key] | value if is_nested else copy.deepcopy(value)
     return merged
+
+
+def _drop_nulls(job: Settings) -> Settings:
+    """Return settings without those that null takes away, so that the schema's defaults hold."""
+    groups = {key: job[key] for key in ("sysctls", "module_parameters") if isinstance(job.get(key), dict)}
+    told = job | {key: {name: item for name, item in own.items() if item is not None} for key, own in groups.items()}
+    return {key: value for key, value in told.items() if value is not None}
 
 
 def _fill_in(name: str, words: dict[str, str], place: str) -> str:

@@ -124,7 +124,12 @@ def _check_clients(job: Settings) -> Iterator[str]:
     if twice := _find_twice(algorithms):
         yield f"congestion_control: {twice} is there twice"
     if job["clients"] and len(algorithms) > 1:
-        yield "congestion_control: a list divides flows_count, which clients replace; give each client its own"
+        has_own = all(client["congestion_control"] for client in job["clients"])
+        cure = "each client has its own, so" if has_own else "give each client its own, and"
+        yield (
+            f"congestion_control: a list divides flows_count, which clients replace; {cure} take it away in this job: "
+            "`congestion_control: null`"
+        )
     if not job["clients"] and job["flows_count"] < len(algorithms):
         yield f"flows_count: {job['flows_count']} cannot be divided between {len(algorithms)} algorithms"
     for declared in declare_clients(job):

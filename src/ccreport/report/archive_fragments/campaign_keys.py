@@ -40,7 +40,7 @@ def list_keys(properties: Schema, above: str = "") -> Iterator[tuple[str, Schema
         path = f"{above}{key}"
         items = schema.get("items", {})
         if "properties" in schema:
-            if schema.get("type", "object") != "object":
+            if schema.get("default", {}) != {}:
                 yield path, schema
             yield from list_keys(schema["properties"], f"{path}.")
         elif "properties" in items:
