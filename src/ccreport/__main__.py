@@ -19,7 +19,7 @@ from typing import Any, Final, Literal, NoReturn, get_origin
 
 from ccreport.archive.harness_layout import find_root
 from ccreport.core.errors import InputError, explain_unwritten
-from ccreport.core.schema_problems import guess, guess_near
+from ccreport.core.schema_problems import find_near, guess, guess_near
 from ccreport.workflow_fixes.orphans import end_with_build
 
 # Commands in the order of the list that `--help` shows, each with the module of its function.
@@ -84,6 +84,8 @@ EXAMPLES: Final = {
     "compare_kernels": "compare_kernels tcp_cubic.hystart=1 tcp_cubic.hystart=0 --campaign campaigns/hystart.yaml",
     "plot_figure": "plot_figure --evaluation esnet-dtn --figure figure_4 --output figure_4",
 }
+# What a command exits with that could not do what it was asked for, where 1 or 2 is something that it found.
+FAILED_EXITS: Final = {"verify": 2, "diff": 2, "compare_kernels": 3, "replay_run": 2}
 GROUPS: Final = {"commands for people": FOR_PEOPLE, "called by the rules of a build": FOR_RULES}
 PROGRAM: Final = "python -m ccreport"
 DESCRIPTION: Final = "What a build made, explained, queried and checked; and the commands that builds consist of."
@@ -95,16 +97,14 @@ MISSING: Final = re.compile(r"the following arguments are required: (.+)")
 # argparse: "argument --clock: invalid choice: 'vitual' (choose from '', 'virtual', 'real')"
 CHOICE: Final = re.compile(r"argument (\S+): invalid choice: '(.*)' \(")
 NUMBER: Final = re.compile(r"argument (\S+): invalid (int|float) value: '(.*)'")
-# It is not part of a build: it ends the attempt that is under way, and takes down what it has set up.
-TAKES_DOWN: Final = "collect"
 LISTS: Final = (list[Path], list[str], Sequence[str])
 
 
 class CommandParser(argparse.ArgumentParser):
     """A parser that says in one line what is wrong and what to type."""
 
-    def error(self, message: str) -> NoReturn:
-        """End with the line, in place of the whole usage."""
+    def error(self, message: str, meant: str = "") -> NoReturn:
+        """End with the line, in place of the whole usage, as the command ends that is called or meant."""
         command = self.prog.removeprefix(PROGRAM).strip()
         if missing := MISSING.match(message):
             message = self._describe_missing(command, missing[1].split(", "))
@@ -115,7 +115,8 @@ class CommandParser(argparse.ArgumentParser):
         if refused := NUMBER.match(message):
             message = f"{refused[1]}: `{refused[3]}` is not a {'whole number' if refused[2] == 'int' else 'number'}"
         place, end = f"{command}: " if command else "", "" if message.endswith("?") else "."
-        self.exit(2, f"ccreport: {place}{message.removesuffix('.')}{end} --help lists all.\n")
+        said = f"ccreport: {place}{message.removesuffix('.')}{end} --help lists all.\n"
+        self.exit(FAILED_EXITS.get(command or meant, 2), said)
 
     def _describe_missing(self, command: str, names: Sequence[str]) -> str:
         if command in FOR_RULES:
@@ -259,12 +260,13 @@ class Parser(CommandParser):
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run one subcommand; return 1, with one line on stderr, for what its user can mend."""
+    """Run one subcommand; return 1, or what FAILED_EXITS has, with one line on stderr, for what its user can mend."""
     parser = Parser(prog=PROGRAM, description=DESCRIPTION)
     given = list(sys.argv[1:] if arguments is None else arguments)
     if given and not given[0].startswith("-") and given[0] not in COMMANDS:
-        parser.error(f"no command `{given[0]}`{guess_near(given[0], COMMANDS)}")
-    if given[:1] != [TAKES_DOWN]:
+        parser.error(f"no command `{given[0]}`{guess_near(given[0], COMMANDS)}", find_near(given[0], COMMANDS) or "")
+    # It is not part of a build: it ends the attempt that is under way, and takes down what it has set up.
+    if given[:1] != ["collect"]:
         end_with_build()
     commands = add_commands(parser, given[:1])
     if given[:1] and given[0] in commands:
@@ -273,9 +275,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     options: dict[str, Any] = vars(parsed)
     commands[options["command"]].refuse_unknown(unknown)
     commands[options["command"]].refuse_negative(options)
-    command = find_command(options.pop("command"))
-    if "root" in options:
-        options["root"] = find_root(options["root"])
+    command = find_command(name := options.pop("command"))
+    options |= {"root": find_root(options["root"])} if "root" in options else {}
     try:
         parameters = inspect.signature(command).parameters.items()
         positional = [options.pop(name) for name, one in parameters if one.kind is one.POSITIONAL_ONLY]
@@ -283,8 +284,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         sys.stdout.flush()
         return status or 0
     except InputError as error:
-        print(f"ccreport: {error}", file=sys.stderr)
-        return 1
+        told: str | None = str(error)
     except BrokenPipeError:
         # Whoever read the output has seen enough, as `head` does; what a command that judges would have found is open.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
@@ -292,8 +292,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except OSError as error:
         if (told := explain_unwritten(error, options)) is None:
             raise
-        print(f"ccreport: {told}", file=sys.stderr)
-        return 1
+    print(f"ccreport: {told}", file=sys.stderr)
+    return FAILED_EXITS.get(name, 1)
 
 
 if __name__ == "__main__":

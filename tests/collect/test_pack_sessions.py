@@ -141,10 +141,10 @@ def test_a_folder_that_is_none_or_no_sessions_is_said_to_be_so(
 ) -> None:
     (tmp_path / "quick").mkdir()
     replayed = ["replay_run", "--session", str(tmp_path / "quick"), "--job", "j", "--run", "r", "--into", str(tmp_path)]
-    assert main(replayed) == 1
+    assert main(replayed) == 2
     assert "quick has no session.json; name the folder of a session that `collect` made" in capsys.readouterr().err
     replayed[2] = str(tmp_path / "qick")
-    assert main(replayed) == 1
+    assert main(replayed) == 2
     assert f"has no session.json; did you mean `{tmp_path / 'quick'}`?" in capsys.readouterr().err
     assert main(["pack_sessions", "--archive", str(tmp_path / "qick"), "--target", str(tmp_path / "t")]) == 1
     assert f"qick does not exist; did you mean `{tmp_path / 'quick'}`?" in capsys.readouterr().err

@@ -9,10 +9,12 @@ from ccreport.__main__ import main
 from ccreport.collect.attempts import Attempt, append_attempt
 from ccreport.collect.declare.campaign import load_campaign
 from ccreport.collect.declare.planning import plan_campaign
+from ccreport.collect.engines import Place
 from ccreport.collect.kernel.find_kernel import read_user_kernel
 from ccreport.collect.plan import Plan
 from ccreport.collect.sessions import write_json
 from ccreport.collect.testbed.guest import name_missing_algorithms
+from ccreport.compare_kernels import carry_out
 from ccreport.compare_kernels.campaigns import write_campaigns
 from ccreport.compare_kernels.carry_out import check_sides
 from ccreport.compare_kernels.compare_kernels import _declare
@@ -62,6 +64,29 @@ def test_a_call_that_cannot_be_meant_says_what_to_type(
     said = capsys.readouterr().err
     assert told in said
     assert said.count("\n") == 1
+    assert [path.name for path in tmp_path.iterdir()] == ["linux"]
+
+
+@pytest.mark.parametrize("arguments", [("--algorithm", "htpc"), ("--kernel", "/nosuch")])
+def test_a_refused_comparison_leaves_no_folder(arguments: tuple[str, ...], tmp_path: Path) -> None:
+    places = ["--output", str(tmp_path / "out"), "--archive", str(tmp_path / "archive")]
+    assert main(["compare_kernels", str(ROOT / "comparisons/rfc9743.yaml"), *arguments, *places]) == 3
+    assert list(tmp_path.iterdir()) == []
+    # What an earlier call left there stays.
+    (tmp_path / "out").mkdir()
+    (tmp_path / "out/summary.md").touch()
+    assert main(["compare_kernels", str(ROOT / "comparisons/rfc9743.yaml"), *arguments, *places]) == 3
+    assert (tmp_path / "out/summary.md").exists()
+
+
+def test_sides_of_two_clocks_are_refused_before_anything_is_measured(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    compared = make_comparison(ON, OFF, ROOT / "campaigns/quick.yaml", {})
+    places = iter([Place("namespaces", "real"), Place("user-mode-kernel", "virtual")])
+    monkeypatch.setattr(carry_out, "_find_place", lambda *_: next(places))
+    with pytest.raises(InputError, match="one side would be measured in virtual time and the other in real time"):
+        carry_out.plan_sides(write_campaigns(compared, tmp_path), tmp_path / "archive")
 
 
 def test_a_misspelt_algorithm_is_told_as_collect_tells_it() -> None:

@@ -649,7 +649,7 @@ def test_the_page_is_escaped_and_under_the_policy(release: Path, tmp_path: Path)
     assert META.format(POLICY) in page
     assert "site/&lt;script&gt;alert(1)&lt;: not listed" in page
     assert not re.search(r"<script|<style| on\w+=|javascript:", page)
-    assert verify(str(release), quick=True, html=str(release / "page.html")) == 2
+    assert main(["verify", str(release), "--quick", "--html", str(release / "page.html")]) == 2
     assert not (release / "page.html").exists()
 
 

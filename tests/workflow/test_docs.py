@@ -20,6 +20,7 @@ from archives import ROOT
 from ccreport.__main__ import (
     COMMANDS,
     EXAMPLES,
+    FAILED_EXITS,
     FOR_PEOPLE,
     GROUPS,
     add_commands,
@@ -29,6 +30,7 @@ from ccreport.__main__ import (
     main,
     read_about,
 )
+from ccreport.compare_kernels.findings import FAILED_EXIT
 from ccreport.rebuild.imports import list_imports
 
 README = (ROOT / "README.md").read_text(encoding="utf-8")
@@ -237,7 +239,7 @@ def test_a_number_below_0_is_refused_by_every_command(number: str, capsys: pytes
         for option in (p for p in parameters if p.annotation in (int, float)):
             with pytest.raises(SystemExit) as ended:
                 main([name, *given, f"--{option.name.replace('_', '-')}={number}"])
-            assert ended.value.code == 2
+            assert ended.value.code == FAILED_EXITS.get(name, 2)
             said = capsys.readouterr().err
             assert "is not a number from 0 on" in said or "is not a whole number" in said
             refused.append(option.name)
@@ -305,11 +307,33 @@ def test_wrong_options_are_one_line_that_says_what_to_type(
 ) -> None:
     with pytest.raises(SystemExit) as ended:
         main(words)
-    assert ended.value.code == 2
+    assert ended.value.code == FAILED_EXITS.get(words[0] if words else "", 2)
     error = capsys.readouterr().err
     assert error.startswith(f"ccreport: {said}")
     assert error.endswith(" --help lists all.\n")
     assert error.count("\n") == 1
+
+
+@pytest.mark.parametrize(
+    "words", [[], ["--campain", "X"], ["--clock", "virtul"], ["--blocks", "-3"], ["--blocks", "abc"]]
+)
+@pytest.mark.parametrize(
+    ("command", "code"), [("compare_kernels", 3), ("compare_kernel", 3), ("verify", 2), ("verfy", 2)]
+)
+def test_a_mistyped_call_ends_with_no_code_of_a_verdict(command: str, code: int, words: list[str]) -> None:
+    with pytest.raises(SystemExit) as ended:
+        main([command, *words])
+    assert ended.value.code == code
+
+
+def test_what_could_not_be_done_has_a_code_of_its_own(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    nowhere, page = str(tmp_path / "none"), str(tmp_path / "none/page.html")
+    replayed = ["--session", nowhere, "--job", "j", "--run", "r", "--into", nowhere]
+    calls = [["verify", nowhere, "--html", page], ["diff", nowhere, nowhere, "--html", page], ["replay_run", *replayed]]
+    for call in [*calls, ["compare_kernels", "a", "b"]]:
+        assert main(call) == FAILED_EXITS[call[0]]
+        assert capsys.readouterr().err.startswith("ccreport: ")
+    assert FAILED_EXITS["compare_kernels"] == FAILED_EXIT
 
 
 @pytest.mark.parametrize("name", EXAMPLES)

@@ -135,6 +135,15 @@ def test_a_setting_is_refused_where_the_target_does_not_read_it(workbench: Path,
     assert not (workbench / "arguments.json").exists()
 
 
+@pytest.mark.parametrize(("code", "is_passed"), [(0, True), (1, True), (2, True), (3, False)])
+def test_a_scorecard_fails_where_it_could_not_be_made(workbench: Path, code: int, is_passed: bool) -> None:
+    assert make(workbench, "setup").returncode == 0
+    write_script(workbench / ".venv/bin/python", f'echo "$*" >asked; exit {code}')
+    assert (make(workbench, "scorecard", "ALGORITHM=htcp", "BLOCKS=abc").returncode == 0) == is_passed
+    asked = (workbench / "asked").read_text()
+    assert asked == "-m ccreport compare_kernels comparisons/rfc9743.yaml --algorithm htcp --blocks abc\n"
+
+
 @pytest.mark.parametrize(
     "path",
     [

@@ -7,6 +7,7 @@ import json
 import os
 import subprocess
 import sys
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final
@@ -41,28 +42,41 @@ class Measured:
     failures: dict[str, str]
 
 
-def measure_sides(campaigns: dict[str, Path], blocks_count: int, archive: Path) -> Measured:
-    """Make the missing runs of both sides in blocks a b b a; raise InputError where the machine does not allow it."""
+@dataclass(frozen=True)
+class PlannedSide:
+    """A side before it is measured: its campaign's file and plan, and where its runs are made."""
+
+    campaign: Path
+    plan: Plan
+    place: Place
+
+
+def plan_sides(campaigns: Mapping[str, Path], archive: Path) -> dict[str, PlannedSide]:
+    """Return both sides by name; raise InputError where the machine, a kernel or the archive does not allow them."""
     plans = {key: plan_campaign(load_campaign(path), path.stem) for key, path in campaigns.items()}
-    places = {key: _find_place(plan, key) for key, plan in plans.items()}
+    sides = {key: PlannedSide(campaigns[key], plan, _find_place(plan, key)) for key, plan in plans.items()}
+    if len({side.place.clock for side in sides.values()}) > 1:
+        raise InputError("one side would be measured in virtual time and the other in real time; name a clock")
     check_sides(plans, archive)
+    return sides
+
+
+def measure_sides(sides: Mapping[str, PlannedSide], blocks_count: int, archive: Path) -> Measured:
+    """Make the missing runs of both sides in blocks a b b a; raise InputError where they cannot be made."""
+    plans = {key: side.plan for key, side in sides.items()}
     failures: dict[str, str] = {}
     with lock_archive(archive) as partial:
         for block, key in list_steps(blocks_count):
-            collection = _prepare(plans[key], block, archive, campaigns[key])
+            collection = _prepare(plans[key], block, archive, sides[key].campaign)
             collection.check_fingerprints()
             if collection.list_missing():
                 print(f"block {block} of {blocks_count}, side {key}", file=sys.stderr, flush=True)
-                collection.calibrations = _find_calibrations(plans[key], archive, places[key])
+                collection.calibrations = _find_calibrations(plans[key], archive, sides[key].place)
                 collection.clocks = _find_clocks(collection, plans, archive)
-                collection.carry_out(places[key], partial)
+                collection.carry_out(sides[key].place, partial)
             failures |= {f"side {key}: {run}": why for run, why in collection.failures.items()}
-    clocks = {place.clock for place in places.values()}
-    if len(clocks) > 1:
-        raise InputError("one side was measured in virtual time and the other in real time; name a clock")
-    return Measured(
-        clocks.pop(), {key: place.kernel for key, place in places.items()}, _find_pair_s(plans, archive), failures
-    )
+    kernels = {key: side.place.kernel for key, side in sides.items()}
+    return Measured(sides["a"].place.clock, kernels, _find_pair_s(plans, archive), failures)
 
 
 def check_sides(plans: dict[str, Plan], archive: Path) -> None:

@@ -1,5 +1,6 @@
 """The command `compare_kernels`: measure two sides, compare them, and say by the exit code what was found."""
 
+import shutil
 import sys
 from collections.abc import Mapping
 from pathlib import Path
@@ -7,9 +8,9 @@ from typing import Final, Literal
 
 from ccreport.collect.collect import find_campaign
 from ccreport.compare_kernels.campaigns import write_campaigns
-from ccreport.compare_kernels.carry_out import build_database, measure_sides
+from ccreport.compare_kernels.carry_out import PlannedSide, build_database, measure_sides, plan_sides
 from ccreport.compare_kernels.declaration import Comparison, load_comparison, make_comparison
-from ccreport.compare_kernels.findings import FAILED_EXIT, check_names, find_all, find_exit_code
+from ccreport.compare_kernels.findings import check_names, find_all, find_exit_code
 from ccreport.compare_kernels.measures import read_runs
 from ccreport.compare_kernels.outputs import write_json, write_junit, write_summary
 from ccreport.compare_kernels.page import write_page
@@ -53,24 +54,23 @@ def compare_kernels(
     0 for what the file declares, else 5. `algorithm` is the second side's in place of the file's. `kernel` is the path
     of a user-mode kernel for sides that name none. `clock`, virtual or real, replaces the campaign's.
     `archive` is the raw archive's own folder; the same command goes on with the runs that it lacks. `output` is a
-    folder, which gets comparison.json, junit.xml, summary.md and index.html. `cores` are those of the build.
+    folder, which gets comparison.json, junit.xml, summary.md and index.html. `cores` are those of the build. Raise
+    InputError where it could not be done.
     """
+    if cores < 1:
+        raise InputError("--cores: a build takes at least 1")
+    comparison = _declare(a, b, campaign, blocks, equal_within, algorithm)
+    into, made = (Path(str(path).replace(NAME, comparison.name)) for path in (archive, output))
+    for path, option in ((into, "--archive"), (made, "--output")):
+        check_folder(path, option)
+    is_new = not made.exists()
+    made.mkdir(parents=True, exist_ok=True)
     try:
-        if cores < 1:
-            raise InputError("--cores: a build takes at least 1")
-        comparison = _declare(a, b, campaign, blocks, equal_within, algorithm)
-        into, made = (Path(str(path).replace(NAME, comparison.name)) for path in (archive, output))
-        for path, option in ((into, "--archive"), (made, "--output")):
-            check_folder(path, option)
-        made.mkdir(parents=True, exist_ok=True)
         with hold_lock(made / LOCK, f"{made}: another comparison is at work there; wait for it, or name --output"):
-            return _compare(comparison, into, made, {"kernel": kernel, "clock": clock}, cores)
-    except InputError as error:
-        print(f"ccreport: {error}", file=sys.stderr)
-        return FAILED_EXIT
+            sides = _plan(comparison, into, made, {"kernel": kernel, "clock": clock}, is_new=is_new)
+            return _compare(comparison, sides, into, made, cores)
     except KeyboardInterrupt:
-        print("ccreport: stopped; the same command goes on with the missing runs", file=sys.stderr)
-        return FAILED_EXIT
+        raise InputError("stopped; the same command goes on with the missing runs") from None
 
 
 def _declare(a: str, b: str, campaign: Path, blocks: int, equal_within: float, algorithm: str) -> Comparison:
@@ -104,10 +104,22 @@ def _declare(a: str, b: str, campaign: Path, blocks: int, equal_within: float, a
     return compared
 
 
-def _compare(comparison: Comparison, archive: Path, output: Path, testbed: Mapping[str, str], cores: int) -> int:
-    campaigns = write_campaigns(comparison, output / "campaigns", testbed)
-    check_names(comparison, campaigns["a"])
-    measured = measure_sides(campaigns, comparison.blocks_count, archive)
+def _plan(
+    comparison: Comparison, archive: Path, output: Path, testbed: Mapping[str, str], *, is_new: bool
+) -> dict[str, PlannedSide]:
+    """Return what is to be measured; where that is refused, a new folder of results does not stay."""
+    try:
+        campaigns = write_campaigns(comparison, output / "campaigns", testbed)
+        check_names(comparison, campaigns["a"])
+        return plan_sides(campaigns, archive)
+    except InputError:
+        if is_new:
+            shutil.rmtree(output)
+        raise
+
+
+def _compare(comparison: Comparison, sides: Mapping[str, PlannedSide], archive: Path, output: Path, cores: int) -> int:
+    measured = measure_sides(sides, comparison.blocks_count, archive)
     for run, why in measured.failures.items():
         print(f"failed: {run}: {why}", file=sys.stderr)
     database = build_database(archive, output / "build", cores)

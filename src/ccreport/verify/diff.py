@@ -22,7 +22,8 @@ def diff(old: str, new: str, /, *, html: str = "", full: bool = False) -> int:
 
     `old` is the path or address of the former. `new` is that of the later. `html` is the path of a page to write.
     `full` lists all cells and files that differ, and the files of each figure with the hashes of both.
-    Return 0 where it could be told, whatever it is, else 2, as where a file is not what its SHA256SUMS says.
+    Return 0 where it could be told, whatever it is, else 2, as where a file is not what its SHA256SUMS says. Raise
+    InputError where that is so.
     """
     with tempfile.TemporaryDirectory(prefix="ccreport-diff-") as work:
         try:
@@ -45,12 +46,11 @@ def diff(old: str, new: str, /, *, html: str = "", full: bool = False) -> int:
                 (f"differences in {place}", check_csv(side.folder, side.files, Path(work)).failures)
                 for place, side in sides
             ]
-        except InputError as error:
-            print(f"ccreport: {error}", file=sys.stderr)
-            return 2
+        except InputError:
+            raise
         except FAULTS as error:
-            print(f"ccreport: a release cannot be read ({type(error).__name__}: {error}); verify both", file=sys.stderr)
-            return 2
+            problem = f"a release cannot be read ({type(error).__name__}: {error}); verify both"
+            raise InputError(problem) from error
     if named := tuple((kind, failures) for kind, failures in found if failures):
         sections.insert(0, Section("CSV files that are not what their tables say", names=named))
     text = format_text(sections, is_full=full, is_brief=not full)

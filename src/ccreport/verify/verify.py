@@ -47,20 +47,16 @@ def verify(place: str, /, *, quick: bool, html: str = "") -> int:
 
     `place` is its path or address. `quick` does not make the tables anew. `html` is the path of a page to write. Return
     0 where all passed, 1 where something failed, 2 where something could not be checked. Nothing is written into the
-    release.
+    release. Raise InputError where none of it can be checked.
     """
     with tempfile.TemporaryDirectory(prefix="ccreport-verify-") as work:
-        try:
-            if html:
-                check_file(Path(html), "--html")
-            release, left_out = open_release(place, Path(work))
-            if html and not is_remote(place) and Path(html).resolve().is_relative_to(release):
-                raise InputError(f"{html} is inside of the release; name a page elsewhere")
-            sha256 = hash_file(release / SUMS)
-            checks = list(_list_checks(release, left_out, Path(work), quick=quick))
-        except InputError as error:
-            print(f"ccreport: {error}", file=sys.stderr)
-            return 2
+        if html:
+            check_file(Path(html), "--html")
+        release, left_out = open_release(place, Path(work))
+        if html and not is_remote(place) and Path(html).resolve().is_relative_to(release):
+            raise InputError(f"{html} is inside of the release; name a page elsewhere")
+        sha256 = hash_file(release / SUMS)
+        checks = list(_list_checks(release, left_out, Path(work), quick=quick))
     states = [check.state for check in checks]
     verdict = FAILED if FAILED in states else UNCHECKED if UNCHECKED in states else "verified"
     asked = " (quick: the tables were not made anew)" if quick else ""
