@@ -108,6 +108,9 @@ def test_bounds_of_rtt_and_rate() -> None:
     assert rtt_bounds_ms(rough, 225) == pytest.approx((38.09189466, 41.15810534))
     # Most take half of the way only.
     assert rtt_bounds_ms(replace(ROUTE, reordering_pct=60.0), 400) == (19.5, 20.5)
+    # A lone echo waits for 0.5 ms there and back, one that comes while others wait for less.
+    assert rtt_bounds_ms(ROUTE, 40, 500.0) == (39.5, 41.5)
+    assert rtt_bounds_ms(replace(ROUTE, reordering_pct=60.0), 400, 500.0) == (19.5, 21.5)
     assert rate_bounds_bps(50_000_000) == pytest.approx((48.5e6, 51.5e6))
 
 
@@ -125,12 +128,14 @@ def test_a_path_of_several_runs_is_calibrated_once() -> None:
         replace(RUN, iteration=2, suffix="near:2"),
         replace(RUN, routes=(other, replace(other, rtt_ms=80.0))),
         replace(RUN, bottleneck=None, senders=(Sender(2, flow_maxrate_bps=5_000_000),)),
+        replace(RUN, receive_coalescing_us=62.5),
     ]
     paths = distinct_paths(runs)
     assert [(host, describe_path(run)) for run, host in paths] == [
         (None, "RTT 40 ms, bottleneck 50 Mbit/s fifo"),
         ("other", "RTT 80 ms, bottleneck 50 Mbit/s fifo"),
         ("near", "RTT 40 ms, each flow 5 Mbit/s"),
+        ("near", "RTT 40 ms, bottleneck 50 Mbit/s fifo, coalescing 62.5 µs"),
     ]
     shaper = narrowest(paths[2][0])
     assert shaper is not None
@@ -141,5 +146,8 @@ def test_the_pace_neither_fills_the_limit_nor_the_rate() -> None:
     # 50 Mbit/s are 97,656 frames of 64 bytes, and half of them; 200 packets leave within 20 ms, and half of them.
     assert slow_pace_pps(RUN, ROUTE) == pytest.approx(48_828, abs=1)
     assert slow_pace_pps(RUN, replace(ROUTE, limit_packets_count=200)) == pytest.approx(5000)
+    # 20 ms more for those that are delivered together.
+    together = replace(RUN, receive_coalescing_us=20_000.0)
+    assert slow_pace_pps(together, replace(ROUTE, limit_packets_count=200)) == pytest.approx(2500)
     assert slow_pace_pps(replace(RUN, bottleneck=None), replace(ROUTE, rtt_ms=0.0)) == math.inf
     assert FIFO.rate_bps == 50_000_000

@@ -12,7 +12,7 @@ from test_planning import KERNEL, plan
 from ccreport.__main__ import main
 from ccreport.collect import plan as contract
 from ccreport.collect.attempts import read_attempts
-from ccreport.collect.calibrations import join_calibrations, list_uncalibrated
+from ccreport.collect.calibrations import join_calibrations, list_failed, list_uncalibrated
 from ccreport.collect.collect import describe_end, find_campaign, show_plan
 from ccreport.collect.engines import Place
 from ccreport.collect.plan import Plan
@@ -154,6 +154,18 @@ def test_only_new_paths_are_calibrated() -> None:
         "attempt": 2,
         "measurements": [measure("rate", path), *again],
     }
+
+
+def test_a_failed_calibration_names_the_jobs_that_have_the_path() -> None:
+    rtts = {"a": 40, "b": 40, "c": 40, "d": 40, "e": 75}
+    jobs = [{"name": name, "sender_mbps": 20, "rtt_ms": rtt, "iterations_count": 2} for name, rtt in rtts.items()]
+    runs = plan(*jobs).runs
+    probe = {"quantity": "rtt", "measured": 41.0, "unit": "ms", "nominal": 40.0, "low": 39.5, "high": 40.5}
+    near = probe | {"is_within": False, "conditions": "RTT 40 ms, line rate 20 Mbit/s; least"}
+    far = near | {"conditions": "RTT 75 ms, line rate 20 Mbit/s; least"}
+    said = "rtt 41 ms where 40 was set (39.5 to 40.5 allowed; RTT {} ms, line rate 20 Mbit/s; least)"
+    told = list_failed({"measurements": [near, probe | {"is_within": True, "conditions": ""}, far]}, runs)
+    assert told == [f"a, b, c and 1 more: {said.format(40)}", f"e: {said.format(75)}"]
 
 
 def test_a_dry_run_ends_as_the_call_does(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -407,7 +407,9 @@ def test_a_failed_calibration_is_made_again_with_another_seed(tmp_path: Path, mo
     monkeypatch.setattr(slot, "_write_spec", lambda _: None)
     monkeypatch.setattr(slot, "_perform", perform)
     collection = Collection(slot.plan, tmp_path, tmp_path / "sweep.yaml", {"main": session})
-    with pytest.raises(InputError, match="calibration failed"):
+    with pytest.raises(
+        InputError, match=r"calibration failed: loss 1 % where .*`testbed: {calibration: {on_failure: war"
+    ):
         collection._prepare_session("main", [run], slot, Progress([run]))
     collection._prepare_session("main", [run], slot, Progress([run]))
     assert [clock.seed for clock in clocks] == ["1/main/calibration", "1/main/calibration/2"]

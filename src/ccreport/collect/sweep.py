@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from ccreport.collect.attempts import Attempt, count_attempts, read_attempts
-from ccreport.collect.calibrations import join_calibrations, list_uncalibrated
+from ccreport.collect.calibrations import join_calibrations, list_failed, list_uncalibrated
 from ccreport.collect.declare.describe import list_warnings
 from ccreport.collect.declare.order import order_runs, place_in_time
 from ccreport.collect.engines import Place
@@ -34,6 +34,10 @@ from ccreport.core.errors import InputError
 
 # Of a long list.
 SHOWN_COUNT: Final = 5
+OUT_OF_CALIBRATION: Final = (
+    "change the path of these jobs, take them out, or measure all as they are with "
+    "`testbed: {calibration: {on_failure: warn}}`"
+)
 
 
 @dataclass
@@ -187,16 +191,11 @@ class Collection:
         return stored if is_within or self.plan.testbed.on_failed_calibration == "warn" else None
 
     def _judge_calibration(self, calibration: dict[str, Any], progress: Progress) -> None:
-        outside = [probe for probe in calibration["measurements"] if not probe["is_within"]]
         for warning in list_warnings(self.plan, calibration.get("capacity_bps")):
             progress.say(f"warning: {warning}")
-        told = [
-            f"{probe['quantity']} {probe['measured']:g} {probe['unit']} where {probe['nominal']:g} was set "
-            f"({probe['low']:g} to {probe['high']:g} allowed; {probe['conditions']})"
-            for probe in outside
-        ]
+        told = list_failed(calibration, self.plan.runs)
         if told and self.plan.testbed.on_failed_calibration == "stop":
-            raise InputError(f"calibration failed: {'; '.join(told)}")
+            raise InputError(f"calibration failed: {'; '.join(told)}; {OUT_OF_CALIBRATION}")
         for line in told:
             progress.say(f"warning: calibration: {line}")
 

@@ -91,10 +91,13 @@ def list_warnings(plan: Plan, capacity_bps: int | None = None) -> list[str]:
             names = jobs.setdefault(warning, [])
             if run.job not in names:
                 names.append(run.job)
-    return [
-        f"{', '.join(names[:3])}{f' and {len(names) - 3} more' if len(names) > 3 else ''}: {warning}"
-        for warning, names in jobs.items()
-    ]
+    return [f"{name_few(names)}{warning}" for warning, names in jobs.items()]
+
+
+def name_few(jobs: Sequence[str]) -> str:
+    """Return what to put before something that is true of jobs: `a, b, c and 2 more: `, nothing where there is none."""
+    more = f" and {len(jobs) - 3} more" if len(jobs) > 3 else ""
+    return f"{', '.join(jobs[:3])}{more}: " if jobs else ""
 
 
 def _list_doubts(run: Run, capacity_bps: int | None) -> Iterator[str]:

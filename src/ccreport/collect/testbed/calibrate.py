@@ -124,7 +124,7 @@ def _measure_rtt(testbed: Testbed, route: Route) -> Measurement:
     # The least is what the path takes, as minrtt is of TCP; what a busy machine adds to some echoes shows beside it.
     median = statistics.median(rtts)
     measured = median if is_varied else min(rtts)
-    low, high = rtt_bounds_ms(route, len(rtts))
+    low, high = rtt_bounds_ms(route, len(rtts), testbed.run.receive_coalescing_us or 0.0)
     how = "; median" if is_varied else f"; least of {len(rtts)} echoes, median {median:g} ms"
     return _measurement("rtt", "ms", "ping", route.rtt_ms, measured, low, high, len(rtts), how)
 

@@ -48,7 +48,7 @@ def slow_pace_pps(run: Run, route: Route) -> float:
     """Return how many small packets a second neither fill half of netem's limit nor half of the narrowest rate."""
     frame_bits = 8 * 64
     shaper = narrowest(run)
-    held_s = (route.rtt_ms / 2 + route.jitter_ms) / 1000
+    held_s = (route.rtt_ms / 2 + route.jitter_ms + (run.receive_coalescing_us or 0.0) / 1000) / 1000
     by_rate = shaper.rate_bps / frame_bits / 2 if shaper else float("inf")
     by_limit = route.limit_packets_count / held_s / 2 if held_s else float("inf")
     return min(by_rate, by_limit)
@@ -67,6 +67,7 @@ def describe_path(run: Run) -> str:
     for sender in run.senders:
         parts += [f"line rate {sender.rate_bps / 1e6:g} Mbit/s"] if sender.rate_bps else []
         parts += [f"each flow {sender.flow_maxrate_bps / 1e6:g} Mbit/s"] if sender.flow_maxrate_bps else []
+    parts += [f"coalescing {run.receive_coalescing_us:g} µs"] if run.receive_coalescing_us else []
     return ", ".join(parts)
 
 

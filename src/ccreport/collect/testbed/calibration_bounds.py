@@ -151,19 +151,22 @@ def loss_bounds_pct(loss: Loss | None, packets_count: int) -> tuple[float, float
     return 100 * low / packets_count, 100 * high / packets_count
 
 
-def rtt_bounds_ms(route: Route, echoes_count: int) -> tuple[float, float]:
+def rtt_bounds_ms(route: Route, echoes_count: int, coalescing_us: float = 0.0) -> tuple[float, float]:
     """Return the bounds of the measured RTT: 0.5 ms around the nominal one.
+
+    Where packets are delivered together, a lone one waits for the whole coalescing time on either way, and one that
+    comes meanwhile for what is left of it: the upper bound has twice that time more.
 
     With jitter or reordering the median is measured. netem draws the jitter j from a uniform distribution, whose median
     of n echoes deviates by j / √n, of which 3.29 are added to the bound. The share q that overtakes the others, by
     half of the RTT, moves the median within that distribution by j q / (1 - q), and beyond one half makes it theirs.
     """
-    early = route.reordering_pct / 100
+    early, waited_ms = route.reordering_pct / 100, 2 * coalescing_us / 1000
     if early > 0.5:
-        return route.rtt_ms / 2 - RTT_TOLERANCE_MS, route.rtt_ms / 2 + RTT_TOLERANCE_MS
+        return route.rtt_ms / 2 - RTT_TOLERANCE_MS, route.rtt_ms / 2 + RTT_TOLERANCE_MS + waited_ms
     reach = RTT_TOLERANCE_MS + DEVIATIONS * route.jitter_ms / math.sqrt(max(echoes_count, 1))
     moved = route.jitter_ms * early / (1 - early)
-    return route.rtt_ms - moved - reach, route.rtt_ms + reach
+    return route.rtt_ms - moved - reach, route.rtt_ms + reach + waited_ms
 
 
 def rate_bounds_bps(rate_bps: int) -> tuple[float, float]:
