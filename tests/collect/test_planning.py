@@ -29,6 +29,7 @@ KERNEL = UserKernel(
     Path("uml/linux"), "6.1", "0", "0", 100, has_virtual_time=True, source=None, algorithms=frozenset({"cubic"})
 )
 UNKNOWN = ", and no calibration in this archive says that it can; the first session begins with one"
+NO_DELAY = "% of the packets towards the receiver have no delay"
 
 
 def plan(*jobs: dict[str, Any], **others: Any) -> Plan:
@@ -483,6 +484,13 @@ def test_a_plan_names_volumes_settings_and_what_limits_senders(monkeypatch: pyte
         assert ("warning: parallel_count: 3 runs at a time share 2 processors" in said) is warning
 
 
+def test_a_plan_names_what_else_a_path_does_to_packets() -> None:
+    job = {"sender_mbps": 20, "rtt_ms": 10, "jitter_ms": 3, "reordering_pct": 0.5, "mtu_bytes": 9000, "offloads": True}
+    told = "20 Mbit/s, jitter 3 ms, reordering 0.5 %, coalescing 62.5 µs, MTU 9,000 bytes, offloads on "
+    assert told in describe_plan(plan(job | {"receive_coalescing_us": 62.5}))
+    assert "jitter" not in describe_plan(plan({"sender_mbps": 20, "rtt_ms": 10}))
+
+
 def test_a_plan_says_where_a_path_adds_no_delay() -> None:
     assert "1 cubic, no delay (rtt_ms sets one), 0 % loss, 20 Mbit/s" in describe_plan(plan({"sender_mbps": 20}))
 
@@ -526,6 +534,17 @@ def test_a_kernel_s_algorithms_are_those_of_its_configuration(tmp_path: Path) ->
             "a: 120 Mbit/s are beyond the 100 Mbit/s that this testbed carried",
         ),
         ({"bottleneck_mbps": 50, "buffer_bytes": 1513}, "a: a buffer of 1513 bytes holds no packet of 1514 bytes"),
+        # Of the delays from -25 to 35 ms 25 / 60 are below 0.
+        (
+            {"sender_mbps": 20, "rtt_ms": 10, "jitter_ms": 30},
+            f"a: jitter_ms 30 is more than half of the RTT, 5 ms, so that 42 {NO_DELAY}",
+        ),
+        ({"sender_mbps": 20, "rtt_ms": 10, "jitter_ms": 5}, None),
+        # A stage may leave less.
+        (
+            {"sender_mbps": 20, "rtt_ms": 20, "jitter_ms": 8, "stages": [{"at_s": 1, "rtt_ms": 8}]},
+            f"a: jitter_ms 8 is more than half of the RTT, 4 ms, so that 25 {NO_DELAY}",
+        ),
         # 5 s are 50 round trips of 100 ms.
         ({"sender_mbps": 20, "rtt_ms": [100, 125]}, "a: 5 s are only 40 round trips of 125 ms"),
         (

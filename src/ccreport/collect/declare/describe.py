@@ -108,6 +108,7 @@ def _list_doubts(run: Run, capacity_bps: int | None) -> Iterator[str]:
         yield "nothing limits the rate, so that the processor does"
     elif capacity_bps is not None and rate_bps > capacity_bps:
         yield f"{_mbps(rate_bps)} Mbit/s are beyond the {_mbps(capacity_bps)} Mbit/s that this testbed carried"
+    yield from _doubt_jitter(run)
     if run.bottleneck is not None:
         packet_bytes = run.mtu_bytes + ETHERNET_HEADER_BYTES
         if run.bottleneck.buffer_bytes < packet_bytes:
@@ -130,6 +131,19 @@ def _list_doubts(run: Run, capacity_bps: int | None) -> Iterator[str]:
             count = client.duration_s * 1000 / rtts[client.host]
             yield f"{client.duration_s:g} s are only {count:.0f} round trips of {rtts[client.host]:g} ms"
             return
+
+
+def _doubt_jitter(run: Run) -> Iterator[str]:
+    staged = [stage.rtt_ms for stage in run.stages if stage.rtt_ms is not None]
+    for route in run.routes:
+        delay_ms = min([route.rtt_ms, *staged]) / 2
+        if route.jitter_ms > delay_ms:
+            # Those whose delay, anywhere between the two with the same chance, would be below 0.
+            share = (route.jitter_ms - delay_ms) / (2 * route.jitter_ms)
+            yield (
+                f"jitter_ms {route.jitter_ms:g} is more than half of the RTT, {delay_ms:g} ms, "
+                f"so that {100 * share:.0f} % of the packets towards the receiver have no delay"
+            )
 
 
 def _doubt_bottleneck(run: Run) -> Iterator[str]:
@@ -199,6 +213,7 @@ def _describe_job(runs: Sequence[Run]) -> tuple[str, str, str, str]:
     limits = {route.limit_packets_count: None for run in runs for route in run.routes}
     if len(limits) > 1:
         conditions.append(f"limit {'/'.join(map(str, limits))}")
+    conditions += _list_rarer(runs)
     if volumes := {f"{client.volume_bytes:,}": None for client in runs[0].clients if client.volume_bytes is not None}:
         conditions.append(f"{'/'.join(volumes)} bytes a flow")
     conditions += [f"{name} {value}" for name, value in runs[0].sysctls.items()]
@@ -207,6 +222,19 @@ def _describe_job(runs: Sequence[Run]) -> tuple[str, str, str, str]:
         conditions.append(f"{name} {', '.join(values)}")
     minutes = sum(run.expected_s for run in runs) / 60
     return runs[0].job, ", ".join(conditions), _count(len(runs), "run"), f"{minutes:.1f} min"
+
+
+def _list_rarer(runs: Sequence[Run]) -> Iterator[str]:
+    """Yield settings of the path that most jobs leave as they are."""
+    for name, unit in (("jitter_ms", "ms"), ("reordering_pct", "%")):
+        if any(getattr(route, name) for run in runs for route in run.routes):
+            yield f"{name.partition('_')[0]} {_join(runs, lambda route: f'{getattr(route, name):g}', unit)}"  # noqa: B023
+    if runs[0].receive_coalescing_us is not None:
+        yield f"coalescing {runs[0].receive_coalescing_us:g} µs"
+    if runs[0].mtu_bytes != Run.mtu_bytes:
+        yield f"MTU {runs[0].mtu_bytes:,} bytes"
+    if runs[0].has_offloads:
+        yield "offloads on"
 
 
 def _describe_clients(run: Run) -> str:
