@@ -238,6 +238,7 @@ def test_a_dry_run_ends_with_1_where_the_kernel_lacks_an_algorithm(
     [
         ("sysctls", "net.ipv4.tcp_sac", "did you mean `net.ipv4.tcp_sack`?"),
         ("module_parameters", "tcp_cubic.betta", "did you mean `tcp_cubic.beta`?"),
+        ("parameter_sweep", "cubic.beta", "did you mean `tcp_cubic.beta`?"),
     ],
 )
 def test_a_dry_run_tells_job_and_line_of_a_setting_that_the_kernel_lacks(
@@ -247,7 +248,8 @@ def test_a_dry_run_tells_job_and_line_of_a_setting_that_the_kernel_lacks(
     kernel = replace(KERNEL, path=tmp_path / "linux", has_modules=False)
     monkeypatch.setattr("ccreport.collect.collect.choose_place", lambda _: Place("user-mode-kernel", "virtual", kernel))
     campaign = tmp_path / "mine.yaml"
-    jobs = f"      - {{name: a}}\n      - name: b\n        {key}:\n          {name}: 1\n"
+    setting = f"{{name: {name}, values: [1]}}" if key == "parameter_sweep" else f"{{{name}: 1}}"
+    jobs = f"      - {{name: a}}\n      - name: b\n        {key}:\n          {setting}\n"
     common = "{congestion_control: cubic, duration_s: 5, sender_mbps: 20}"
     campaign.write_text(f"title: Mine\ndefaults: {common}\nsessions:\n  - label: one\n    jobs:\n{jobs}")
     given = ["--campaign", str(campaign), "--archive", str(tmp_path / "archive")]

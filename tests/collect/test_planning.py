@@ -454,6 +454,10 @@ def test_settings_that_no_text_in_the_kernel_names_are_refused(tmp_path: Path) -
     of_other_module = plan({"sender_mbps": 20, "module_parameters": {"tcp_bbr2.loss_thresh": 1}}).runs
     expected = "no setting tcp_bbr2.loss_thresh; take it out, or name a kernel that has it with --kernel"
     assert name_unknown_settings(kernel, of_other_module) == f"the user-mode kernel has {expected}"
+    # A module is called by its whole name.
+    swept = plan({"sender_mbps": 20, "parameter_sweep": {"name": "cubic.beta", "values": [1]}}).runs
+    expected = "the user-mode kernel has no setting cubic.beta; did you mean `tcp_cubic.beta`?"
+    assert name_unknown_settings(kernel, swept) == expected
     asked.pop("tcp_cubic.betta")
     assert name_unknown_settings(kernel, plan({"sender_mbps": 20, "module_parameters": asked}).runs) is None
 

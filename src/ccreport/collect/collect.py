@@ -176,9 +176,11 @@ def blame_job(declared: Campaign | None, plan: Plan, kernel: UserKernel) -> Inpu
     for session in declared.sessions if declared else ():
         for job, place in zip(session.jobs, session.places, strict=True):
             for run in (run for run in plan.runs if (run.session, run.job) == (session.label, job["name"])):
+                own = replace(run, sysctls={}, module_parameters=job["module_parameters"])
                 tried = [
                     ("sysctls", name_unknown_settings(kernel, [replace(run, module_parameters={})])),
-                    ("module_parameters", name_unknown_settings(kernel, [replace(run, sysctls={})])),
+                    ("module_parameters", name_unknown_settings(kernel, [own])),
+                    ("parameter_sweep", name_unknown_settings(kernel, [replace(run, sysctls={})])),
                     ("congestion_control", name_missing_algorithms(list_used(run), kernel.algorithms)),
                 ]
                 for key, problem in tried:

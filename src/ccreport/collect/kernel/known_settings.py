@@ -1,7 +1,7 @@
 """Which kernel settings that a campaign names a user-mode kernel cannot have, as far as its file shows without a start.
 
-The names of parameters and settings that are built into a kernel are texts in its file, each up to a NUL. One that ends
-another, as `rp_filter` ends `arp_filter`, may be stored as that end.
+The names of parameters and settings that are built into a kernel are texts in its file, each up to a NUL. A setting's
+that ends another, as `rp_filter` ends `arp_filter`, may be stored as that end; a parameter's, `tcp_cubic.beta`, is not.
 """
 
 import mmap
@@ -29,10 +29,11 @@ def name_unknown_settings(kernel: UserKernel, runs: Iterable[Run]) -> str | None
         return None
     texts: dict[str, str] = {}
     for run in runs:
-        texts |= {name.split("[")[0]: name.split("[")[0] for name in run.module_parameters}
+        names = dict.fromkeys(name.split("[")[0] for name in run.module_parameters)
+        texts |= {name: f"(?<![a-z0-9_]){re.escape(name)}" for name in names}
         texts |= {name: name.rpartition(".")[2] for name in run.sysctls if not name.startswith("net.ipv6.")}
     with kernel.path.open("rb") as stream, mmap.mmap(stream.fileno(), 0, access=mmap.ACCESS_READ) as content:
-        unknown = [name for name, text in texts.items() if content.find(f"{text}\0".encode()) < 0]
+        unknown = [name for name, text in texts.items() if not re.search(f"{text}\0".encode(), content)]
         if not unknown:
             return None
         known = {match[1].decode() for match in PARAMETER.finditer(content)}
