@@ -169,6 +169,10 @@ def test_losses_in_bursts_have_a_mean() -> None:
     assert planned.runs[0].routes[0].loss == Loss("gilbert-elliott", 10.8, 1, 4, 50, 1)
     assert planned.jobs[0].metadata["loss"] == "10.8 gemodel"
     assert parse_loss(planned.jobs[0].metadata["loss"]) == (10.8, "gemodel")
+    del declared["model"]
+    assert plan({"loss": declared, "rtt_ms": 10}) == planned
+    staged = {"at_s": 1, "loss": {"enter_bad_pct": 1, "leave_bad_pct": 4}}
+    assert plan({"stages": [staged]}).runs[0].stages[0].loss == Loss("gilbert-elliott", 20.0, 1, 4)
 
 
 def test_a_destination_has_the_loss_of_its_own_else_the_jobs() -> None:

@@ -69,6 +69,20 @@ def test_a_schema_says_what_each_key_is(kind: str) -> None:
     assert [place for place, facts in list_keys(schema, "") if not resolve(facts, schema).get("description")] == []
 
 
+@pytest.mark.parametrize("kind", SCHEMAS)
+def test_a_key_that_has_a_default_is_not_required(kind: str) -> None:
+    assert list(list_required_defaults(load_schema(kind))) == []
+
+
+def list_required_defaults(schema: Any) -> Iterator[str]:
+    """Yield the keys that a part of a schema requires though it declares what they are where they are left out."""
+    if isinstance(schema, dict) and isinstance(schema.get("required"), list):
+        yield from (name for name in schema["required"] if "default" in schema.get("properties", {}).get(name, {}))
+    if isinstance(schema, dict | list):
+        for part in schema.values() if isinstance(schema, dict) else schema:
+            yield from list_required_defaults(part)
+
+
 def list_keys(schema: Any, place: str) -> Iterator[tuple[str, dict[str, Any]]]:
     """Yield each declared key by its place, with what is declared of it."""
     if isinstance(schema, list):
