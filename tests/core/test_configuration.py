@@ -302,6 +302,14 @@ def test_an_address_is_not_looked_up_as_a_path() -> None:
         ("a: 1\n  b: 2\n", "config.yaml:2: not YAML: indented deeper than the line above, or a colon within a text"),
         ("a:\n  b: 1\n c: 2\n", "config.yaml:3: not YAML: not indented as the lines above"),
         ('a: "\\d"\n', "config.yaml:1: not YAML: a backslash in double quotes; write the text in single quotes"),
+        (
+            "a:\n  - b: 1\n   c: 2\n",
+            "config.yaml:3: not YAML: not indented as its list's items; indent it as the text be",
+        ),
+        (
+            "a:\n  - b\n  c: 1\n",
+            "config.yaml:3: not YAML: not indented as its list's items; indent it as the text behind",
+        ),
         ("a: 1\nb c\nd: 2\n", "config.yaml:2: not YAML: a key without a colon and a blank behind it"),
         (
             "a:\n  b c\n  # what follows\n  d: 2\n",

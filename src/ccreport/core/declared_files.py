@@ -29,6 +29,9 @@ PLAIN: Final = {
     "mapping values are not allowed in this context": (
         "indented deeper than the line above, or a colon within a text, which then needs quotes"
     ),
+    "did not find expected '-' indicator": (
+        "not indented as its list's items; indent it as the text behind the `- ` above, or begin it with `- `"
+    ),
     "did not find expected key": "not indented as the lines above, or a quote or bracket too many or too few before it",
 }
 MERGED: Final = "tag:yaml.org,2002:merge"
@@ -132,7 +135,7 @@ def _find_first_key(lines: Sequence[str]) -> int | None:
     """Return the line of a group's first key if it lacks its colon, which YAML misses at the last of these lines."""
     written = [number for number, line in enumerate(lines, 1) if line.strip() and not line.lstrip().startswith("#")]
     *before, first, missed = ["", "x:", *(lines[number - 1].rstrip() for number in written)]
-    has_colon = not first or first.endswith(":") or ": " in first
+    has_colon = not first or first.endswith(":") or ": " in first or first.lstrip().startswith("- ")
     is_first = bool(before) and before[-1].endswith(":") and _count_blanks(first) <= _count_blanks(missed)
     return written[-2] if is_first and not has_colon and not missed.lstrip().startswith("-") else None
 
