@@ -11,12 +11,10 @@ from test_planning import KERNEL, plan
 
 from ccreport.__main__ import main
 from ccreport.collect import plan as contract
-from ccreport.collect.attempts import read_attempts
 from ccreport.collect.calibrations import join_calibrations, list_failed, list_uncalibrated
 from ccreport.collect.collect import describe_end, find_campaign, show_plan
 from ccreport.collect.engines import Place
 from ccreport.collect.plan import Plan
-from ccreport.collect.replay import find_attempt, replay_run
 from ccreport.collect.sessions import describe_job, read_json, write_json
 from ccreport.collect.sweep import Collection
 from ccreport.core.errors import InputError
@@ -103,19 +101,6 @@ def test_what_changed_is_named_with_both_values(tmp_path: Path) -> None:
         collection.check_fingerprints()
     changed = "jobs.a.loss_pct 0.1 (was 0), jobs.a.rtt_ms [40, 80] (was [40, 75]), jobs.a.duration_s 6 (was left out)"
     assert f"has changed: {changed}; give the job one/a another name" in str(raised.value)
-
-
-def test_a_run_to_be_made_again_is_guessed_and_goes_into_an_empty_folder(tmp_path: Path) -> None:
-    session = collect_all(tmp_path, plan(JOB))
-    attempt = read_attempts(session)[0]
-    for job, run, told in (
-        (f"{attempt.job}x", attempt.run, f"no job `{attempt.job}x`; did you mean `{attempt.job}`?"),
-        (attempt.job, f"{attempt.run}0", f"{attempt.job}; did you mean `{attempt.run}`?"),
-    ):
-        with pytest.raises(InputError, match=re.escape(told)):
-            find_attempt(session, job, run)
-    with pytest.raises(InputError, match="is there and not empty; --into names a new folder"):
-        replay_run(session, attempt.job, attempt.run, session.parent)
 
 
 def test_runs_whose_files_were_removed_do_not_count(tmp_path: Path) -> None:

@@ -1,14 +1,15 @@
 """The command `replay_run`: one run in virtual time made again from its archive, and compared byte for byte."""
 
+import shutil
 from pathlib import Path
 from typing import Final
 
 from ccreport.collect.attempts import KEPT, Attempt, read_attempts
 from ccreport.collect.declare.campaign import load_campaign
 from ccreport.collect.declare.planning import plan_campaign
-from ccreport.collect.engines import choose_place
+from ccreport.collect.engines import GuestEnded, choose_place
 from ccreport.collect.plan import Run, VirtualClock
-from ccreport.collect.sessions import SESSION, read_json
+from ccreport.collect.sessions import PARTIAL, SESSION, read_json
 from ccreport.collect.slots import Slot
 from ccreport.core.errors import InputError
 from ccreport.core.schema_problems import guess, guess_path
@@ -17,12 +18,13 @@ MADE: Final = "made"
 
 
 def replay_run(session: Path, job: str, run: str, into: Path, kernel: str = "") -> int:
-    """Make a run of a session again into a folder; return 0 if all its files have the bytes of the archive's, else 1.
+    """Make a run of a session again; exit 0 if its files have the bytes of the archive's, 1 if not, 2 if it cannot be.
 
     `session` is the session's folder in the archive. `job` is the name of one of its jobs. `run` is what follows
-    the item in the names of the run's files, as `10.201.1.2:1:80.0ms`. `into` is a new folder. `kernel` is the path of
-    the kernel that the session was measured with, if that is not the one that `make kernel` built. Raise InputError
-    where the run was not made in virtual time, or its declaration or kernel is not the one at hand.
+    the item in the names of the run's files, as `10.201.1.2:1:80.0ms`. `into` is a new folder, which gets the run's
+    files. `kernel` is the path of the kernel that the session was measured with, if that is not the one that
+    `make kernel` built. Raise InputError where the run was not made in virtual time, its declaration or kernel is not
+    the one at hand, or it fails.
     """
     if not (session / SESSION).is_file():
         hint = "" if session.exists() else guess_path(session)
@@ -37,13 +39,9 @@ def replay_run(session: Path, job: str, run: str, into: Path, kernel: str = "") 
     place = choose_place(plan)
     if place.kernel is None or place.kernel.sha256 != told["kernel_sha256"]:
         raise InputError(f"{session.name} was measured with another kernel, of SHA-256 {told['kernel_sha256']}")
-    into.mkdir(parents=True, exist_ok=True)
     hostnames = {(job.session, job.name): str(job.metadata.get("hostname", "sender")) for job in plan.jobs}
-    slot = Slot(plan, place, 1, into, hostnames)
-    outcome = slot.make(planned, MADE, VirtualClock(attempt.clock_start_ns or 0, attempt.seed or ""))
-    if outcome["outcome"] not in KEPT:
-        raise InputError(f"the run failed this time: {outcome['message']}")
-    made = {path.name: path for path in (into / MADE).rglob("*") if path.is_file()}
+    _make(Slot(plan, place, 1, into / PARTIAL, hostnames), planned, attempt, into)
+    made = {path.name: path for path in into.rglob("*") if path.is_file()}
     kept = {path.name: path for path in (session / job).rglob("*") if path.is_file() and _is_of_run(path.name, run)}
     differing = 0
     for name in sorted(made.keys() | kept.keys()):
@@ -55,6 +53,21 @@ def replay_run(session: Path, job: str, run: str, into: Path, kernel: str = "") 
     )
     print(f"{len(made)} files made again; {differ}")
     return min(differing, 1)
+
+
+def _make(slot: Slot, run: Run, attempt: Attempt, into: Path) -> None:
+    """Make a run as in an attempt, its files in a folder, and remove what else a testbed leaves in its slot."""
+    slot.folder.mkdir(parents=True, exist_ok=True)
+    try:
+        told = slot.make(run, MADE, VirtualClock(attempt.clock_start_ns or 0, attempt.seed or ""))
+        if told["outcome"] not in KEPT:
+            raise InputError(f"the run failed this time: {told['message']}")
+        for path in (slot.folder / MADE).iterdir():
+            path.rename(into / path.name)
+    except GuestEnded as error:
+        raise InputError(f"the run failed this time: {error}") from error
+    finally:
+        shutil.rmtree(slot.folder)
 
 
 def find_attempt(session: Path, job: str, run: str) -> Attempt:
