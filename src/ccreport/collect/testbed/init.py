@@ -1,7 +1,7 @@
 """The first process of a testbed: it starts what does the work, and when it ends, everything of the testbed ends.
 
-A kernel with a clock of its own is kept from whatever the host would add by chance: the addresses of its memory and the
-host's random numbers (the guest gives it a seed instead).
+A kernel with a clock of its own is kept from whatever the host would add by chance: the addresses of its memory, the
+host's random numbers (the guest gives it a seed instead), and the path of its slot, whose length would move memory.
 
 Where the machine allows namespaces it is the first process of its own process namespace, whose end the kernel makes the
 end of all others in it, detached ones and those of a user-mode kernel too; its files are in a tmpfs that is gone with
@@ -35,6 +35,7 @@ ADDR_NO_RANDOMIZE = 0x0040000
 # Of x86-64, the only architecture that a user-mode kernel runs on besides i386.
 GETRANDOM = 318
 PR_SET_NO_NEW_PRIVS, PR_SET_SECCOMP, SECCOMP_FILTER = 38, 22, 2
+MS_BIND = 4096
 
 
 def stay_nice(session: int) -> None:
@@ -97,6 +98,17 @@ def list_kernel_command(folder: Path, asked: dict[str, Any]) -> list[str]:
     ]
 
 
+def place_slot(folder: Path, slot: str, *, has_namespaces: bool) -> str:
+    """Have a slot at a place below the testbed's folder, and return that: a path of the same length wherever it is."""
+    place = folder / "slot"
+    if has_namespaces:
+        place.mkdir()
+        mount(slot, place, "none", flags=MS_BIND)
+    else:
+        place.symlink_to(slot)
+    return str(place)
+
+
 def exclude_chance() -> None:
     """Have all programs started from here on at the same addresses, and without the host's random numbers.
 
@@ -145,6 +157,8 @@ def main() -> None:
         folder.mkdir()
     else:
         folder = Path(tempfile.mkdtemp(prefix="ccreport-", dir="/tmp"))
+    if asked["clock"] == "virtual":
+        asked["slot"] = place_slot(folder, asked["slot"], has_namespaces=has_namespaces)
     is_kernel = asked["engine"] == "user-mode-kernel"
     command = (list_kernel_command if is_kernel else list_guest_command)(folder, asked)
     environment = {"PATH": "/usr/sbin:/usr/bin:/sbin:/bin", "HOME": str(folder), "LC_ALL": "C", "TZ": "UTC"}
