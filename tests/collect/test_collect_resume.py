@@ -29,6 +29,7 @@ from ccreport.collect.sessions import (
 from ccreport.collect.slots import Slot
 from ccreport.collect.sweep import Collection
 from ccreport.collect.testbed.commands import (
+    WrongCallError,
     find_fault,
     limit_s,
     list_client_commands,
@@ -225,6 +226,25 @@ def test_faults_of_a_result(tmp_path: Path, text: str, fault: str | None) -> Non
     assert (found is None) if fault is None else (fault in str(found))
 
 
+@pytest.mark.parametrize(
+    ("program", "text"),
+    [
+        ("iperf3", "iperf3: unrecognized option '--bogus'"),
+        ("iperf3", "iperf3: parameter error - bogus value for --omit"),
+        # netperf goes on as if it had not been asked.
+        ("netperf", "netperf: invalid option -- 'Q'\nTHROUGHPUT=64291.05"),
+    ],
+)
+def test_arguments_of_the_campaign_that_a_client_refuses_are_told_by_their_key(
+    tmp_path: Path, program: Literal["iperf3", "netperf"], text: str
+) -> None:
+    output = tmp_path / "src-cmd:h:1"
+    output.write_text(f"{text}\n\nUsage: ...")
+    client = Client(1, "h", program=program, extra_arguments=("--bogus",))
+    with pytest.raises(WrongCallError, match=f"^{re.escape(f'extra_arguments: {text.splitlines()[0]}')}$"):
+        find_fault(client, output)
+
+
 @pytest.mark.parametrize(("busy_count", "is_bound"), [(0, False), (1, False), (2, True)])
 def test_a_run_is_cpu_bound_above_a_tenth_of_its_samples(busy_count: int, is_bound: bool) -> None:
     # Of ten samples one is a tenth, not more; "all" of two cores is never above 95 % here.
@@ -351,7 +371,7 @@ def test_a_stop_while_the_testbed_comes_up_ends_the_attempt(
     monkeypatch.setattr(VirtualGuest, "perform", order)
     monkeypatch.setattr(slot, "_write_spec", lambda _: slot.close())
     monkeypatch.setattr(slot, "_start", start)
-    assert slot.attempt(run, 1, session, 0, keeps_cpu_bound=False).outcome == "interrupted"
+    assert slot.attempt(run, 1, session, 0, keeps_cpu_bound=False)[0].outcome == "interrupted"
     assert [attempt.outcome for attempt in read_attempts(session)] == ["interrupted"]
     assert slot.guest is None
     assert bool(ended) is (clock == "real")
@@ -390,6 +410,24 @@ def test_a_setting_that_the_kernel_refuses_is_tried_once(tmp_path: Path, monkeyp
     with pytest.raises(InputError, match=f"^{re.escape(told)}$"):
         collection._deal(runs, [slot], Progress(runs))
     assert [(attempt.run, attempt.outcome) for attempt in read_attempts(session)] == [("10.201.1.2:1", "failed")]
+
+
+@pytest.mark.parametrize(("is_wrong_call", "tries_count"), [(True, 1), (False, 3)])
+def test_a_call_that_a_program_refuses_is_tried_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, is_wrong_call: bool, tries_count: int
+) -> None:
+    session, runs = begin(tmp_path), [make_run(f"10.201.1.2:{number}") for number in (1, 2)]
+    slot = Slot(make_plan(*runs), Place("user-mode-kernel", "virtual"), 1, tmp_path / ".partial/slot-1", {})
+    message = "extra_arguments: iperf3: unrecognized option '--bogus'"
+    told = {"outcome": "failed", "message": message, "is_wrong_call": is_wrong_call}
+    monkeypatch.setattr(slot, "_write_spec", lambda _: None)
+    monkeypatch.setattr(slot, "_perform", lambda *_, **_order: [told])
+    collection = Collection(slot.plan, tmp_path, tmp_path / "sweep.yaml", {"main": session})
+    collection._deal(runs, [slot], Progress(runs))
+    assert [attempt.run for attempt in read_attempts(session)] == [
+        run.suffix for run in runs for _ in range(tries_count)
+    ]
+    assert collection.failures == {run.key: message for run in runs}
 
 
 def test_a_failed_calibration_is_made_again_with_another_seed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,14 +1,18 @@
 """What instruments leave of a run, without a testbed: what it would print is made up."""
 
+import subprocess
 from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, cast
 
+import pytest
 from test_topology import RUN
 
-from ccreport.collect.plan import Instruments
+from ccreport.collect.plan import Commands, Instruments
+from ccreport.collect.testbed.commands import WrongCallError
 from ccreport.collect.testbed.instruments import Watch
+from ccreport.collect.testbed.run import RunFailedError, _Performance
 from ccreport.collect.testbed.testbed import Testbed as Place
 
 
@@ -17,6 +21,42 @@ class Printing:
 
     def execute(self, place: str, command: list[str], **_: Any) -> SimpleNamespace:
         return SimpleNamespace(stdout=f"{place}: {' '.join(command)}\n")
+
+
+@pytest.mark.parametrize(
+    ("kept", "said", "error"),
+    [
+        (
+            "tcp prt 1",
+            "tcpdump: syntax error",
+            WrongCallError("instruments.capture.filter: `tcp prt 1`: tcpdump: syntax er"),
+        ),
+        ("tcp port 1", "tcpdump: s0: no permission", OSError("tcpdump: tcpdump: s0: no permission")),
+        (None, "tcpdump: syntax error", OSError("tcpdump: tcpdump: syntax error")),
+    ],
+)
+def test_a_filter_that_tcpdump_refuses_is_told_by_its_key(
+    kept: str | None, said: str, error: Exception, tmp_path: Path
+) -> None:
+    def popen(_: str, __: list[str], **options: Any) -> subprocess.Popen[bytes]:
+        process = subprocess.Popen(["echo", said], **options)
+        process.wait()
+        return process
+
+    run = replace(RUN, instruments=Instruments(tcpdump_snap_bytes=128, tcpdump_filter=kept, mpstat_interval_s=None))
+    watch = Watch(run, cast(Place, SimpleNamespace(popen=popen)), tmp_path)
+    with pytest.raises(type(error), match=f"^{error}"):
+        watch.start()
+
+
+@pytest.mark.parametrize(("code", "is_final"), [(1, False), (126, True), (127, True)])
+def test_a_command_that_is_not_there_fails_each_time(code: int, is_final: bool, tmp_path: Path) -> None:
+    ended = SimpleNamespace(stdout="", stderr="sh: 1: x: not found\n", returncode=code)
+    run = replace(RUN, commands=Commands(before_source=("x",)))
+    performance = _Performance(run, cast(Place, SimpleNamespace(execute=lambda *_, **__: ended)), tmp_path)
+    with pytest.raises(WrongCallError if is_final else RunFailedError) as raised:
+        performance._run_commands("before_source", "pre-src-cmd", ["sender1"])
+    assert str(raised.value) == f"commands.before_source: `x` ended with {code}: sh: 1: x: not found"
 
 
 def test_a_dump_has_the_sockets_and_the_counters_of_one_time(tmp_path: Path) -> None:

@@ -101,6 +101,36 @@ def test_a_program_that_would_not_sleep_is_named_and_ended(tmp_path: Path) -> No
 
 @pytest.mark.slow
 @has_virtual_time
+@pytest.mark.parametrize(
+    ("wrong", "message"),
+    [
+        (
+            {"commands": {"before_source": ["nosuchcommand"]}},
+            "commands.before_source: `nosuchcommand` ended with 127: sh",
+        ),
+        ({"instruments": {"capture": {"filter": "tcp prt 1"}}}, "instruments.capture.filter: `tcp prt 1`: tcpdump: "),
+        ({"extra_arguments": ["--bogus"]}, "extra_arguments: iperf3: unrecognized option '--bogus'"),
+    ],
+)
+def test_what_a_program_refuses_is_told_by_its_key(tmp_path: Path, wrong: dict[str, Any], message: str) -> None:
+    planned = plan(LOSSY | wrong)
+    told = make_slot(planned, tmp_path / "slot").make(planned.runs[0], "out", VirtualClock(0, "one"))
+    assert (told["outcome"], told["is_wrong_call"]) == ("failed", True)
+    assert told["message"].startswith(message)
+
+
+@pytest.mark.slow
+@has_virtual_time
+def test_a_path_that_delivers_packets_together_is_within_its_bounds(tmp_path: Path) -> None:
+    planned = plan({"name": "together", "rtt_ms": 40, "receive_coalescing_us": 500})
+    told = make_slot(planned, tmp_path / "slot").calibrate(list(planned.runs), 0)
+    assert all(probe["is_within"] for probe in told["measurements"])
+    # A lone echo waits on either way.
+    assert [probe["measured"] for probe in told["measurements"] if probe["quantity"] == "rtt"] == [41.0]
+
+
+@pytest.mark.slow
+@has_virtual_time
 def test_a_sweep_that_is_stopped_goes_on_with_what_is_missing(tmp_path: Path) -> None:
     campaign, archive = tmp_path / "two.yaml", tmp_path / "archive"
     # Without loss: iperf3's client polls while it waits for its server, for seconds of the host where a packet is lost.

@@ -88,8 +88,12 @@ class Slot:
             raise InputError(f"calibration: {told['message']}")
         return told | {"attempt": number}
 
-    def attempt(self, run: Run, number: int, session: Path, start_ns: int, *, keeps_cpu_bound: bool) -> Attempt:
+    def attempt(
+        self, run: Run, number: int, session: Path, start_ns: int, *, keeps_cpu_bound: bool
+    ) -> tuple[Attempt, bool]:
         """Make one attempt at a run, with its files in place afterwards if they are to be kept.
+
+        Beside it is whether another might come to another end: not where a program was called in a way that it refuses.
 
         Raise RefusedSettingError, with the attempt in the ledger, where the kernel refused a setting, as it would each
         time.
@@ -103,19 +107,19 @@ class Slot:
         if clock is not None:
             planned = replace(planned, seed=clock.seed, clock_start_ns=clock.start_ns)
         write_journal(self.folder, session, planned, [])
-        folder, is_refused = f"attempt-{number}", False
+        folder, told = f"attempt-{number}", dict[str, Any]()
         try:
             told = self.make(run, folder, clock)
-            outcome, message, is_refused = told["outcome"], told["message"], told.get("is_refused", False)
+            outcome, message = told["outcome"], told["message"]
         except GuestEnded as error:
             outcome, message = ("interrupted", None) if self.is_stopped else ("failed", str(error))
             self._end_guest()
         attempt = replace(planned, outcome=outcome, message=message, elapsed_s=round(time.monotonic() - start, 3))
         is_kept = outcome in ("completed", "host_limited") or (outcome == "cpu_bound" and keeps_cpu_bound)
         end_attempt(self.folder, folder, session, run, attempt, is_kept=is_kept)
-        if is_refused:
+        if told.get("is_refused"):
             raise RefusedSettingError(run, f"{message}; the sweep ends here")
-        return attempt
+        return attempt, not told.get("is_wrong_call")
 
     def _make_clock(self, run: Run, session: Path, start_ns: int) -> VirtualClock:
         """Return the clock of an attempt. Its seed is new after one that failed, as the same one would fail again."""

@@ -224,14 +224,14 @@ class Collection:
                 raise
 
     def _make(self, run: Run, slot: Slot, progress: Progress) -> None:
-        """Attempt a run until it is complete or given up."""
+        """Attempt a run until it is complete or given up, as one is at once that would fail each time."""
         session, testbed = self.sessions[run.session], self.plan.testbed
         before = count_attempts(read_attempts(session), run.job, run.suffix)
         attempt: Attempt | None = None
         for number in range(1, testbed.retries_count + 2):
             progress.tell(run, f"attempt {number}" if number > 1 else "")
             is_last = number == testbed.retries_count + 1
-            attempt = slot.attempt(
+            attempt, may_differ = slot.attempt(
                 run,
                 before + number,
                 session,
@@ -241,6 +241,8 @@ class Collection:
             if is_complete(session, run) or self.stopped.is_set():
                 break
             progress.say(f"{run.key}: {attempt.outcome}{f': {attempt.message}' if attempt.message else ''}")
+            if not may_differ:
+                break
         if attempt is not None and not is_complete(session, run):
             self.failures[run.key] = attempt.message or attempt.outcome
         progress.finish(run)

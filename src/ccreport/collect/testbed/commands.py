@@ -27,6 +27,10 @@ MARGIN_S: Final = 60.0
 VOLUME_PATIENCE: Final = 20.0
 
 
+class WrongCallError(Exception):
+    """A program does not take what the campaign has it called with, and never will; the message has the key."""
+
+
 def find_port(client: Client) -> int:
     """Return the port of a client's server: 5201 for the first, one more for each that follows."""
     return (IPERF3_PORT if client.program == "iperf3" else NETPERF_PORT) + client.number - 1
@@ -93,8 +97,14 @@ def limit_s(client: Client, run: Run) -> float:
 
 
 def find_fault(client: Client, output: Path) -> str | None:
-    """Return what is wrong with a client's output, null if it is a whole result."""
+    """Return what is wrong with a client's output, null if it is a whole result.
+
+    Raise WrongCallError where the client did not begin for an argument of the campaign's own.
+    """
     text = output.read_text(encoding="utf-8", errors="replace")
+    # iperf3: unrecognized option '--bogus'
+    if client.extra_arguments and text.startswith(f"{client.program}: "):
+        raise WrongCallError(f"extra_arguments: {text.splitlines()[0][:200]}")
     if not text.strip():
         return f"{output.name} is empty"
     if client.program == "netperf":

@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Final
 
 from ccreport.collect.plan import Run
-from ccreport.collect.testbed.commands import find_port
+from ccreport.collect.testbed.commands import WrongCallError, find_port
 from ccreport.collect.testbed.testbed import Testbed
 
 STOP_LIMIT_S: Final = 10.0
@@ -89,7 +89,10 @@ class Watch:
         last = time.monotonic() + START_LIMIT_S
         while "listening on" not in log.read_text(errors="replace") and time.monotonic() < last:
             if self.programs[-1].poll() is not None:
-                raise OSError(f"tcpdump: {log.read_text(errors='replace').strip()}")
+                said = log.read_text(errors="replace").strip()
+                if self.run.instruments.tcpdump_filter and not said.startswith("tcpdump: s0"):
+                    raise WrongCallError(f"instruments.capture.filter: `{kept}`: {said}")
+                raise OSError(f"tcpdump: {said}")
             time.sleep(0.02)
 
     def _sample(self, start: float, times_s: Iterable[float], ask: Callable[[], None]) -> None:

@@ -21,6 +21,7 @@ from typing import Any, Final
 
 from ccreport.collect.plan import Client, Run
 from ccreport.collect.testbed.commands import (
+    WrongCallError,
     find_background_port,
     find_fault,
     find_port,
@@ -42,6 +43,9 @@ from ccreport.core.errors import InputError
 LISTEN_LIMIT_S: Final = 10.0
 COMMAND_LIMIT_S: Final = 120.0
 END_LIMIT_S: Final = 10.0
+# What a shell ends with where a command is not there, or is not a program.
+NO_COMMAND: Final = (126, 127)
+FAULTS: Final = (OSError, ValueError, subprocess.SubprocessError)
 
 
 class RunFailedError(Exception):
@@ -51,12 +55,13 @@ class RunFailedError(Exception):
 def perform_run(run: Run, work: Path, target: Path) -> dict[str, Any]:
     """Make one run and return its outcome, message and elapsed time; its files are in `target` unless it failed.
 
-    `is_refused` tells that it failed by a setting that this kernel does not take, as it would each time.
+    `is_refused` tells that it failed by a setting that this kernel does not take, as it would each time, and
+    `is_wrong_call` that a program did not take what the campaign has it called with.
     """
     start, folder = time.monotonic(), work / "run"
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(parents=True)
-    outcome, message, is_refused = "completed", None, False
+    outcome, message, is_refused, is_wrong_call = "completed", None, False, False
     try:
         with Testbed(run) as testbed:
             message = _Performance(run, testbed, folder).perform()
@@ -66,10 +71,16 @@ def perform_run(run: Run, work: Path, target: Path) -> dict[str, Any]:
         elif mpstat.exists() and judge_cpu(mpstat.read_text(encoding="utf-8")):
             outcome = "cpu_bound"
         _copy_whole(folder, target)
-    except (RunFailedError, TestbedError, InputError, OSError, ValueError, subprocess.SubprocessError) as error:
+    except (RunFailedError, WrongCallError, TestbedError, InputError, *FAULTS) as error:
         outcome, message, is_refused = "failed", str(error), isinstance(error, InputError)
-    elapsed_s = round(time.monotonic() - start, 3)
-    return {"outcome": outcome, "message": message, "elapsed_s": elapsed_s, "is_refused": is_refused}
+        is_wrong_call = isinstance(error, WrongCallError)
+    return {
+        "outcome": outcome,
+        "message": message,
+        "elapsed_s": round(time.monotonic() - start, 3),
+        "is_refused": is_refused,
+        "is_wrong_call": is_wrong_call,
+    }
 
 
 class _Performance:
@@ -88,8 +99,8 @@ class _Performance:
     def perform(self) -> str | None:
         """Make the run; return what its kernel dropped in place of the path; raise RunFailedError if it fails."""
         run, before = self.run, read_drops(self.testbed)
-        self._run_commands(run.commands.before_source, "pre-src-cmd", ["sender1"])
-        self._run_commands(run.commands.before_destination, "pre-dst-cmd", list(self.receivers.values()))
+        self._run_commands("before_source", "pre-src-cmd", ["sender1"])
+        self._run_commands("before_destination", "pre-dst-cmd", list(self.receivers.values()))
         self._write("pre-netem", self.testbed.qdisc_record())
         watch = Watch(run, self.testbed, self.folder)
         try:
@@ -103,23 +114,25 @@ class _Performance:
         self._write("post-netem", self.testbed.qdisc_record())
         drops = compare_drops(before, read_drops(self.testbed))
         self._write("kernel-drops", json.dumps(drops) + "\n")
-        self._run_commands(run.commands.after_source, "post-src-cmd", ["sender1"])
-        self._run_commands(run.commands.after_destination, "post-dst-cmd", list(self.receivers.values()))
+        self._run_commands("after_source", "post-src-cmd", ["sender1"])
+        self._run_commands("after_destination", "post-dst-cmd", list(self.receivers.values()))
         self._judge()
         return name_host_limit(drops) if run.virtual_clock is not None else None
 
     def _write(self, item: str, text: str) -> None:
         (self.folder / f"{item}:{self.run.suffix}").write_text(text, encoding="utf-8")
 
-    def _run_commands(self, commands: Sequence[str], item: str, namespaces: list[str]) -> None:
-        """Run the campaign's own shell lines, and keep what they print as the harness does."""
+    def _run_commands(self, key: str, item: str, namespaces: list[str]) -> None:
+        """Run the campaign's own shell lines of this key, and keep what they print as the harness does."""
         told = []
+        commands: Sequence[str] = getattr(self.run.commands, key)
         for namespace in namespaces if commands else []:
             for command in commands:
                 done = self.testbed.execute(namespace, ["sh", "-c", command], input_text="", timeout_s=COMMAND_LIMIT_S)
                 told.append(done.stdout + done.stderr)
                 if done.returncode:
-                    raise RunFailedError(f"`{command}` ended with {done.returncode}: {told[-1].strip()[-200:]}")
+                    kind = WrongCallError if done.returncode in NO_COMMAND else RunFailedError
+                    raise kind(f"commands.{key}: `{command}` ended with {done.returncode}: {told[-1].strip()[-200:]}")
         if told:
             self._write(item, "".join(told))
 
