@@ -2,6 +2,7 @@
 Declared: the evaluations that the configuration names, each checked with all that it names.
 """
 
+import traceback
 from concurrent.futures import ThreadPoolExecutor
 
 from ccreport.core.evaluation import AUTO, choose_evaluation, choose_sections
@@ -81,6 +82,9 @@ def check_sql_of_evaluations(wildcards):
                 result.result()
             except InputError as error:
                 stop(error)
+            except Exception:
+                # Where an input function fails, Snakemake takes the results of its rule as they are, and says nothing.
+                stop(traceback.format_exc())
     return []
 
 

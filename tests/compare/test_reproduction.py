@@ -692,6 +692,17 @@ def test_a_reproduction_is_of_a_table_that_there_is(tmp_path: Path) -> None:
         load_evaluation(path)
 
 
+def test_a_folder_in_place_of_published_values_is_told(tmp_path: Path) -> None:
+    declared = load_yaml(EVALUATION)
+    declared["reproduction"]["table_2_testbed"]["expected"] = "paper"
+    (tmp_path / "paper").mkdir()
+    (tmp_path / "paper/one.csv").touch()
+    path = tmp_path / "e.yaml"
+    write_yaml(path, declared | {"reproduction": {"table_2_testbed": declared["reproduction"]["table_2_testbed"]}})
+    with pytest.raises(DeclarationError, match=r"expected: .*paper is a folder; name a file.*paper/one\.csv$"):
+        load_evaluation(path, looks_up=True)
+
+
 def test_an_archive_without_the_cells_has_them_missing(tmp_path: Path) -> None:
     compared = compare(tmp_path, [published("BBR", 8)], {})
     assert compared["cell_state"].to_list() == ["missing"]

@@ -158,6 +158,57 @@ def test_an_algorithm_is_of_one_group(second: list[str], said: str, tmp_path: Pa
         load_evaluation(path)
 
 
+PUBLISHED = """\
+title: a
+algorithms: {CUBIC: {members: [cubic]}}
+labels: {size: {cases: [{value: s, shown: small, when: loss_pct = 0}, {value: b, shown: big, when: loss_pct > 0}]}}
+tables:
+  means: {title: a}
+  comparisons: {title: b, questions: [means]}
+  published_values: {title: c}
+published:
+  text:
+    title: a
+    unit: s
+    step: 1
+    columns: {size: '{}'}
+    cells:
+      - [s, 870]
+      - [b, [600, 700]]
+    sql: SELECT run_id, condition_id, size, goodput_bps AS x, 1 AS y FROM algorithm_runs
+printed: {tables: [means]}
+"""
+
+
+@pytest.mark.parametrize(
+    ("line", "old", "new", "said"),
+    [
+        (
+            6,
+            "questions: [means]",
+            "questions: [retransmits]",
+            "tables.comparisons.questions: no table `retransmits`; there are means, publ",
+        ),
+        (18, "[means]}\n", "[measn]}\n", "printed.tables: no table `measn`; did you mean `means`?"),
+        (16, "[600, 700]", "[700, 600]", "cells: ['b', [700, 600]]: no value is at least 700 and at most 600; write ["),
+        (7, "  published_values: {title: c}\n", "", "published: declare `published_values: {title: …}` in `tables`"),
+        (3, "shown: big", "shown: small", "labels.size: `s` and `b` would both be shown as `small`"),
+    ],
+)
+def test_what_contradicts_another_part_is_refused_with_its_line(
+    line: int, old: str, new: str, said: str, tmp_path: Path
+) -> None:
+    path = tmp_path / "mine.yaml"
+    path.write_text(PUBLISHED, encoding="utf-8")
+    load_evaluation(path)
+    start, found, end = PUBLISHED.rpartition(old)
+    assert found
+    path.write_text(f"{start}{new}{end}", encoding="utf-8")
+    with pytest.raises(DeclarationError, match=re.escape(f"{path}:{line}: ")) as refused:
+        load_evaluation(path)
+    assert said in str(refused.value)
+
+
 def test_an_evaluation_needs_no_labels(tmp_path: Path) -> None:
     path = tmp_path / "own.yaml"
     path.write_text("title: a\nalgorithms: {CUBIC: {members: [cubic]}}\n", encoding="utf-8")

@@ -4,6 +4,7 @@ import re
 import shutil
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 from archives import ROOT
@@ -95,6 +96,11 @@ IN_EVALUATION = [
         "expected: esnet-dtn/table_1",
         "expected: esnet-dtn/table_9",
         r": reproduction\.\w+\.expected: .* does not exist; did you mean `.*/table_1_buffer_size\.csv`\?$",
+    ),
+    (
+        "questions: [table_1_buffer_size,",
+        "questions: [means,",
+        r": tables\.comparisons\.questions: no table `means`; there are ",
     ),
     (
         "kind: rate_by_rtt",
@@ -249,6 +255,20 @@ def test_a_failed_build_ends_with_the_line_that_matters(
     assert (checkout.results / "tables").exists() == (tree == "built")
     assert done.stderr.splitlines()[-1].startswith("ccreport: ")
     assert "no_such_column" in done.stderr.splitlines()[-1]
+
+
+@pytest.mark.parametrize("tree", ["fresh", "built"])
+def test_a_fault_of_the_checks_themselves_ends_the_build(
+    tree: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest
+) -> None:
+    broken = "import ccreport.figures.select.check_sql as module\nmodule.check_sql = lambda *_: {}['gone']\n"
+    (tmp_path / "sitecustomize.py").write_text(broken)
+    monkeypatch.setenv("PYTHONPATH", str(tmp_path))
+    checkout = request.getfixturevalue(tree)
+    done = ask(checkout, write_evaluation(checkout, "kind: rate_by_rtt", "kind: rate_by_rtt"))
+    assert done.returncode == 1
+    assert "KeyError: 'gone'" in done.stderr
+    assert "rule " not in done.stderr
 
 
 @pytest.mark.parametrize("tree", ["fresh", "built"])

@@ -8,16 +8,15 @@ from typing import Any, Final
 
 from ccreport.core.declarations import QUERIES, SCHEMAS, list_tables, load_yaml
 from ccreport.core.declared_files import DeclarationError, blame, load_declared, show_path
+from ccreport.core.evaluation_faults import list_same_names, list_wrong_bounds, list_wrong_numbers
 from ccreport.core.schema_problems import Place, format_place, guess, guess_path
-from ccreport.core.words import WORDS, bound_check
+from ccreport.core.words import bound_check
 
 # Beside `schemas`, as the files that come with the pipeline are.
 EVALUATIONS: Final = SCHEMAS.parent / "evaluations"
 SUFFIX: Final = ".yaml"
 # The dash of esnet-dtn
 NOT_IN_RULES: Final = re.compile(r"[^A-Za-z0-9]+")
-# faster, higher, increases (without a number)
-PHRASES_END: Final = re.compile(r", | \(.*")
 # Queries and macros that the database of every evaluation has.
 SHARED_QUERIES: Final = (
     *("macros", "measured_runs", "fairness", "labelled_rpc", "edge_values"),
@@ -140,63 +139,82 @@ def _list_absent(evaluation: Mapping[str, Any], folder: Path) -> Iterator[tuple[
         expected = folder / facts["expected"]
         if not expected.is_file():
             place = ("reproduction", table, "expected")
-            shown = show_path(expected)
-            yield place, f"reproduction.{table}.expected: {shown} does not exist{guess_path(Path(shown))}"
+            yield place, f"{format_place(place)}: {_describe_missing(expected)}"
+
+
+def _describe_missing(expected: Path) -> str:
+    """Return what is wrong with the path of a file of published values, and which one is meant."""
+    shown = show_path(expected)
+    if expected.is_dir():
+        within = next((path.name for path in sorted(expected.glob("*.csv"))), "NAME.csv")
+        return f"{shown} is a folder; name a file, such as {shown}/{within}"
+    return f"{shown} does not exist{guess_path(Path(shown))}"
 
 
 def _list_unknown(evaluation: Mapping[str, Any]) -> Iterator[tuple[Place, str]]:
-    """Yield place and words of each name that refers to nothing."""
-    tables: dict[str, Any] = evaluation["tables"]
-    held: dict[str, str] = {}
-    for group, facts in evaluation["algorithms"].items():
-        for number, member in enumerate(facts["members"]):
-            if member in held:
-                where = f"in two groups: {held[member]} and {group}" if held[member] != group else f"twice in {group}"
-                yield ("algorithms", group, "members", number), f"algorithms: {member} is {where}; delete one of them"
-            held[member] = group
-    for table, facts in tables.items():
+    """Yield place and words of each name that refers to nothing, and of what one part has wrong by itself."""
+    yield from _list_repeated_members(evaluation["algorithms"])
+    for label, facts in evaluation["labels"].items():
+        yield from list_same_names(label, facts)
+    for table, facts in evaluation["tables"].items():
         yield from _list_wrong_axes(table, facts)
     edges = evaluation["rtt_bucket_edges_ms"]
     if edges != sorted(set(edges)):
         yield ("rtt_bucket_edges_ms",), f"rtt_bucket_edges_ms: not ascending; write {sorted(set(edges))}"
     for claim, facts in evaluation["claims"].items():
-        exhibits = [*tables, *evaluation["figures"]]
-        for name in _list_others(facts["shown_in"], exhibits):
-            place = ("claims", claim, "shown_in", facts["shown_in"].index(name))
-            yield place, f"claims.{claim}.shown_in: no figure or table `{name}`{guess(name, exhibits)}"
-        yield from _list_wrong_bounds(claim, facts["checks"])
+        yield from list_wrong_bounds(claim, facts["checks"])
+    for place, kind, names, known in _list_references(evaluation):
+        for name in _list_others(names, known):
+            yield (*place, names.index(name)), f"{format_place(place)}: no {kind} `{name}`{guess(name, known)}"
+    yield from _list_wrong_reproductions(evaluation)
+    yield from _list_wrong_published(evaluation)
+
+
+def _list_references(evaluation: Mapping[str, Any]) -> Iterator[tuple[Place, str, list[str], list[str]]]:
+    """Yield each list of names of figures or tables: its place, what is named, the names, and those that there are."""
+    figures, tables = list(evaluation["figures"]), list(evaluation["tables"])
+    for table, facts in evaluation["tables"].items():
+        yield ("tables", table, "questions"), "table", facts["questions"], [name for name in tables if name != table]
+    for claim, facts in evaluation["claims"].items():
+        yield ("claims", claim, "shown_in"), "figure or table", facts["shown_in"], [*tables, *figures]
     for kind, names in evaluation["printed"].items():
-        for name in _list_others(names, evaluation[kind]):
-            yield (
-                ("printed", kind, names.index(name)),
-                f"printed.{kind}: no such `{name}`{guess(name, evaluation[kind])}",
-            )
-    front, figures = evaluation["front_figures"], evaluation["figures"]
-    for name in _list_others(front, figures):
-        yield ("front_figures", front.index(name)), f"front_figures: no figure `{name}`{guess(name, figures)}"
-    for table in _list_others(evaluation["reproduction"], tables):
-        yield ("reproduction", table), f"reproduction: no table `{table}`{guess(table, tables)}"
-    if "published_values" in tables and not evaluation["published"]:
+        yield ("printed", kind), kind.removesuffix("s"), names, list(evaluation[kind])
+    yield ("front_figures",), "figure", evaluation["front_figures"], figures
+
+
+def _list_repeated_members(groups: Mapping[str, Any]) -> Iterator[tuple[Place, str]]:
+    held: dict[str, str] = {}
+    for group, facts in groups.items():
+        for number, member in enumerate(facts["members"]):
+            if member in held:
+                where = f"in two groups: {held[member]} and {group}" if held[member] != group else f"twice in {group}"
+                yield ("algorithms", group, "members", number), f"algorithms: {member} is {where}; delete one of them"
+            held[member] = group
+
+
+def _list_wrong_published(evaluation: Mapping[str, Any]) -> Iterator[tuple[Place, str]]:
+    published, is_shown = evaluation["published"], "published_values" in evaluation["tables"]
+    if is_shown and not published:
         yield ("tables", "published_values"), "tables.published_values: the evaluation has no `published` numbers"
-    for exhibit, facts in evaluation["published"].items():
-        for number, cell in enumerate(facts["cells"]):
-            *key, value = cell
-            is_key = len(key) == len(facts["columns"]) and not any(isinstance(part, list) for part in key)
-            is_number = (
-                value not in ([None, None], [None]) if isinstance(value, list) else isinstance(value, int | float)
-            )
-            if not (is_key and is_number):
-                place = ("published", exhibit, "cells", number)
-                yield place, f"published.{exhibit}.cells: {cell} is not a value of each column and a number or a range"
-    for table in evaluation["reproduction"]:
-        if "rows" not in tables.get(table, {}):
-            yield ("reproduction", table), f"reproduction: {table} is not a table of cells (it has no `rows`)"
+    if published and not is_shown:
+        yield ("published",), "published: declare `published_values: {title: …}` in `tables`, which shows these numbers"
+    for exhibit, facts in published.items():
+        yield from list_wrong_numbers(exhibit, facts)
+
+
+def _list_wrong_reproductions(evaluation: Mapping[str, Any]) -> Iterator[tuple[Place, str]]:
+    tables = evaluation["tables"]
+    for table, facts in evaluation["reproduction"].items():
+        place: Place = ("reproduction", table)
+        if table not in tables:
+            yield place, f"reproduction: no table `{table}`{guess(table, tables)}"
+        elif "rows" not in tables[table]:
+            yield place, f"reproduction: {table} is not a table of cells (it has no `rows`)"
         elif table == MEANS:
             told = "cannot be compared with published values, as its cells are named by all settings of their runs"
-            yield ("reproduction", table), f"reproduction: `{table}` {told}; compare one of the tables `table_…`"
-    for table, facts in evaluation["reproduction"].items():
+            yield place, f"reproduction: `{table}` {told}; compare one of the tables `table_…`"
         if facts["line_rate_bps"] < LINE_RATE_AT_LEAST_BPS:
-            named: Place = ("reproduction", table, "line_rate_bps")
+            named: Place = (*place, "line_rate_bps")
             yield named, f"{format_place(named)}: {facts['line_rate_bps']:,} bit/s; write 10_000_000_000 for 10 Gbit/s"
 
 
@@ -209,25 +227,6 @@ def _list_wrong_axes(table: str, facts: Mapping[str, Any]) -> Iterator[tuple[Pla
     if table == MEANS and "rows" in facts and ALGORITHM not in (*rows, *columns):
         problem = f"`{ALGORITHM}` is in neither `rows` nor `columns`; add it to one of them"
         yield ("tables", table, "rows"), f"tables.{table}: {problem}"
-
-
-def _list_wrong_bounds(claim: str, checks: Sequence[Mapping[str, Any]]) -> Iterator[tuple[Place, str]]:
-    for number, check in enumerate(checks):
-        place, word = ("claims", claim, "checks", number, "word"), check.get("word")
-        given = {end: check[end] for end in ("at_least", "at_most") if end in check}
-        if word is not None and word not in WORDS:
-            meant = next((known for known, facts in WORDS.items() if word in PHRASES_END.split(facts.phrases)), None)
-            hint = f"; did you mean `{meant}`?" if meant else guess(word, WORDS)
-            yield place, f"claims.{claim}.checks: no word `{word}`{hint}"
-        # A release has the numbers beside the word.
-        elif word is not None and given and given != bound_check(check):
-            yield place, f"claims.{claim}.checks: `{word}` gives the bounds, so there is no other at_least or at_most"
-        elif word is None and not given:
-            said = f"claims.{claim}, check `{check['name']}`: nothing says which values it accepts"
-            yield place[:-1], f"{said}; name a word, at_least or at_most"
-        elif len(given) > 1 and check["at_least"] > check["at_most"]:
-            said = f"claims.{claim}, check `{check['name']}`: no value is at least {check['at_least']:g}"
-            yield (*place[:-1], "at_most"), f"{said} and at most {check['at_most']:g}"
 
 
 def _list_unknown_columns(
