@@ -66,6 +66,8 @@ def test_no_shipped_evaluation_is_refused(path: Path) -> None:
             "labels: {}\npublished_paths: {loss_pct: 'loss_pct > 0,5'}",
             "published_paths.loss_pct: .*: 0.5",
         ),
+        ("labels: {}", "labels: {}\nedge: {requests: answer_byte > 1}", "[0-9]: edge.requests: .* `answer_bytes`"),
+        ("labels: {}", "labels: {}\nedge: {groups: {by: machin}}", "[0-9]: edge.groups.by: .*did you mean `machine`"),
         ("where: mode = 'both'", "where: mode = 'both' AND", "its `where`: the condition breaks off behind `AND`"),
         ("where: mode = 'both'", "where: (mode = 'both'))", "its `where`: .* an opening parenthesis is missing"),
     ],
@@ -86,6 +88,69 @@ def test_a_figure_of_a_published_table_is_tried_over_its_rows(tmp_path: Path) ->
     dots = TABLE_DOTS % ("means", "runs_count > 1")
     path.write_text(GENERIC.read_text(encoding="utf-8").replace("figures:\n", dots, 1), encoding="utf-8")
     with open_without_rows(path) as connection:
+        check_sql(connection, path)
+
+
+PUBLISHED = """\
+title: a
+algorithms: {CUBIC: {members: [cubic]}}
+labels:
+  orbit: {cases: [{value: low, when: rtt_ms < 100}], otherwise: "'high'"}
+tables:
+  published_values: {title: Printed}
+  table_1_buffer_size: {title: Buffers, rows: [buffer_bytes], columns: [algorithm]}
+published:
+  rates:
+    title: Rates
+    unit: Mbit/s
+    step: 1
+    columns: {orbit: '{}'}
+    cells: [[low, 870]]
+    sql: |
+      SELECT run_id, condition_id, orbit, goodput_bps / 1e6 AS x,
+        1 AS y
+      FROM algorithm_runs -- of all
+reproduction:
+  table_1_buffer_size: {expected: paths.csv, line_rate_bps: 1000000000}
+"""
+SQL = "published.rates.sql"
+
+
+@pytest.mark.parametrize(
+    ("line", "old", "new", "said"),
+    [
+        (
+            16,
+            "goodput_bps",
+            "goodput_mbps",
+            f"{SQL}: the database refuses it: .* rates are in bit/s: goodput_bps / 1e6",
+        ),
+        (17, "1 AS y", "(1 AS y", f"{SQL}: the database refuses it: "),
+        (18, "FROM algo", "FORM algo", f"{SQL}: the database refuses it: .* did you mean `FROM`"),
+        (15, "condition_id, orbit", "condition_id", f"{SQL}: its columns are run_id, condition_id, x, y; add orbit$"),
+        (15, "step: 1\n", "step: 1\n    is_quotient: true\n", f"{SQL}: its columns are .*; add is_divisor$"),
+        (
+            20,
+            "line_rate_bps: 1000000000",
+            "line_rate_bps: 1000000000, line_rate: nic_bsp",
+            "line_rate: .*; did you mean `nic_bps`",
+        ),
+    ],
+)
+def test_a_query_of_published_numbers_is_refused_with_its_place(
+    line: int, old: str, new: str, said: str, tmp_path: Path
+) -> None:
+    path = tmp_path / "mine.yaml"
+    path.write_text(PUBLISHED, encoding="utf-8")
+    with open_without_rows(path) as connection:
+        check_sql(connection, path)
+    assert PUBLISHED.count(old) == 1
+    path.write_text(PUBLISHED.replace(old, new), encoding="utf-8")
+    line += new.count("\n") - old.count("\n")
+    with (
+        pytest.raises(DeclarationError, match=f"^{path}:{line}: .*{said}"),
+        open_without_rows(path) as connection,
+    ):
         check_sql(connection, path)
 
 

@@ -12,6 +12,7 @@ from scipy import stats
 
 from ccreport.compare.claims import judge_claim
 from ccreport.core.declarations import load_yaml, read_query
+from ccreport.core.declared_files import DeclarationError
 from ccreport.core.evaluation import load_evaluation
 from ccreport.core.tables import read_table
 from ccreport.figures.kinds import BUILDERS
@@ -19,7 +20,7 @@ from ccreport.figures.kit.figure import Figure
 from ccreport.figures.select.declaration import FigureError, read_declaration
 from ccreport.figures.select.queries import MissingFigure
 from ccreport.figures.select.recording_database import Database
-from ccreport.summarise.database import QueryError, connect
+from ccreport.summarise.database import connect
 from ccreport.summarise.statistics.edge_comparisons import add_run_tests
 from ccreport.trace.explain import explain
 
@@ -218,7 +219,7 @@ def test_series_are_made_by_any_label(tmp_path: Path) -> None:
 
 
 def test_a_grouping_that_is_no_sql_is_named(tmp_path: Path) -> None:
-    with pytest.raises(QueryError, match="grouped_connections"):
+    with pytest.raises(DeclarationError, match=r"yaml:\d+: edge\.groups\.broken: .*no_such_column"):
         build_database(tmp_path, {}, change(tmp_path, groups={"broken": "no_such_column"}))
 
 

@@ -97,7 +97,9 @@ def _read_cells(
     names, paired = (", ".join(map(quote_name, columns)) for columns in (key, key[:-1]))
     # The line rate is the evaluation author's own SQL; names and texts of the archive never enter a query.
     runs = f"""(
-        SELECT *, ({line_rate})::DOUBLE AS line_rate,
+        SELECT *, (
+{line_rate}
+        )::DOUBLE AS line_rate,
             {{'run': {{'condition': condition_id, 'id': run_id}}, 'x': rate_bps, 'y': 1.0::DOUBLE}} AS rate
         FROM {quote_name(f"{table}_runs")}
     )"""  # noqa: S608

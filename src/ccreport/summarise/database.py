@@ -11,6 +11,7 @@ else make anew from the files of all batches:
 """
 
 import contextlib
+import itertools
 from collections.abc import Container, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, Final
@@ -25,10 +26,11 @@ from ccreport.core.schema_problems import Place
 from ccreport.measure import ARCHIVE_TABLES, EXPERIMENT_TABLES
 from ccreport.rebuild.batches import read_batches, table_files
 from ccreport.summarise.algorithm_names import create_algorithms
+from ccreport.summarise.edge_views import UNGROUPED, label_edge, list_edge_sql
 from ccreport.summarise.loss_patterns import mark_loss_patterns
 from ccreport.summarise.open_database import open_database
 from ccreport.summarise.path_settings import name_forward, share_measured_rtts
-from ccreport.summarise.published import select_cells
+from ccreport.summarise.published import find_published_fault, select_cells
 from ccreport.summarise.questions import COMPARISONS
 from ccreport.summarise.refused_sql import find_refused
 from ccreport.summarise.suspect_runs import NO_SUSPECTS, leave_out_suspects, mark_suspects
@@ -45,23 +47,6 @@ FIXED_LABELS: Final = """
 
 # Labels by which claims select runs and choose a rate, with their values where an evaluation does not declare them.
 DEFAULT_LABELS: Final = {"purpose": "steady", "path_class": "unknown"}
-# The runs of the job that a file of an edge network lies in, if any: each lasts until the next one begins.
-RECORDED_RUNS: Final = """
-    SELECT
-        raw_files.raw_file_id AS file_id, runs.run_id AS recorded_run_id, runs.condition_id AS recorded_condition_id,
-        runs.is_counted, runs.start_utc AS begin_utc,
-        coalesce(lead(runs.start_utc) OVER of_file, 'infinity') AS end_utc
-    FROM raw_files JOIN labelled_runs AS runs ON runs.experiment_id = raw_files.experiment_id
-    WHERE raw_files.run_id IS NULL AND raw_files.state = 'ingested' AND runs.start_utc IS NOT NULL
-    WINDOW of_file AS (PARTITION BY raw_files.raw_file_id ORDER BY runs.start_utc, runs.run_id)
-"""
-# ASSUME: outside of runs, all that one machine recorded under one label is one run; other machines repeat it.
-RECORDED_RUN: Final = """
-    {
-        'condition': coalesce(recorded_condition_id, concat_ws('/', label, kernel)),
-        'id': coalesce(recorded_run_id, concat_ws('/', machine, label, kernel))
-    } AS run
-"""
 LABELLED: Final = name_forward(share_measured_rtts("SELECT *, NULL::VARCHAR AS result_path FROM runs"))
 
 UNLABELLED: Final = {"labels": {}, "tables": {}, "condition": "condition_id", "completion_bytes": "NULL"}
@@ -111,15 +96,15 @@ def list_views(batches: Path, tables: Path, evaluation: Path, database: Path, *,
 def _find_refused(
     connection: duckdb.DuckDBPyConnection, names: list[str], tables: Path, declared: Mapping[str, Any]
 ) -> DeclarationError | None:
-    """Return the fault of the first label or condition that the database refuses, None where it refuses none."""
+    """Return the fault of the first label, condition or query that the database refuses, None where it refuses none."""
     rows = {table: "labelled_rpc" if table in RPC_TABLES else "all_algorithm_runs" for table in declared["tables"]}
     conditions = (
         (("tables", table, "where"), f"FROM {rows[table]} WHERE (\n{facts['where']}\n)")
         for table, facts in declared["tables"].items()
     )
     tried: tuple[tuple[Mapping[str, Any], Iterator[tuple[Place, str]]], ...] = (
-        (UNLABELLED, _list_labels(declared)),
-        ({"tables": {}}, conditions),
+        (UNLABELLED | {"edge": UNGROUPED}, _list_labels(declared)),
+        ({"tables": {}, "edge": UNGROUPED}, itertools.chain(list_edge_sql(declared["edge"]), conditions)),
     )
     with contextlib.suppress(QueryError):
         for known, queries in tried:
@@ -129,6 +114,7 @@ def _find_refused(
             create_views(connection, names, tables, {**declared, **known})
             if refused := find_refused(connection, queries):
                 return refused
+        return find_published_fault(connection, declared["published"])
     return None
 
 
@@ -200,53 +186,6 @@ def _create_view(connection: duckdb.DuckDBPyConnection, name: str, query: str, *
             connection.execute(f"COMMENT ON TABLE {quote_name(name)} IS {quote_text(query)}")
     except duckdb.Error as error:
         raise QueryError(f"view {name}: {error}") from error
-
-
-def label_edge(edge: Mapping[str, Any]) -> dict[str, str]:
-    """Return the queries of the views in which an evaluation groups and keeps the rows of an edge network, by name.
-
-    `labelled_connections` has each connection once, with `is_kept` and `is_outlier`; `labelled_requests` has `is_kept`.
-    Both have `run`, the unit of tests: the run during which they were recorded, else what one machine recorded.
-    `recorded_runs` has the runs of the job of each file, each until the next one begins.
-    `grouped_connections`, `grouped_requests` and `grouped_counters` have each row once for each way to group it, with
-    `grouped_by`, `series` and `series_rank`.
-    """
-    outlier = f"coalesce(retransmit_ratio > {edge['outlier_retransmit_ratio']}, FALSE) AS is_outlier"
-    kept = "coalesce(({condition}), FALSE) AND coalesce(is_counted, TRUE) AS is_kept"
-    recorded = "{table} LEFT JOIN recorded_runs ON file_id = raw_file_id AND {time} >= begin_utc AND {time} < end_utc"
-    connections = f"{kept.format(condition=edge['connections'])}, {outlier}, {RECORDED_RUN}"
-    requests = f"{kept.format(condition=edge['requests'])}, {RECORDED_RUN}"
-    added = {
-        "labelled_connections": (recorded.format(table="connections", time="time_utc"), "is_last", connections),
-        "labelled_requests": (recorded.format(table="web_requests", time="logged_utc"), "TRUE", requests),
-        "labelled_counters": ("machine_counters", "run_id IS NULL", "TRUE AS is_kept"),
-    }
-    labelled = {"recorded_runs": RECORDED_RUNS} | {
-        view: f"""
-            SELECT {rows.partition(" ")[0]}.*, algorithm, algorithm_rank, {columns}
-            FROM {rows} JOIN algorithms ON algorithms.cc = coalesce({rows.partition(" ")[0]}.cc, 'unknown')
-            WHERE {where}
-        """
-        for view, (rows, where, columns) in added.items()
-    }
-    grouped = {
-        view.replace("labelled", "grouped"): "\nUNION ALL\n".join(
-            _group_edge(view, name, series) for name, series in edge["groups"].items()
-        )
-        for view in added
-    }
-    return labelled | grouped
-
-
-def _group_edge(view: str, name: str, series: str) -> str:
-    # Series other than the algorithms sort by their names.
-    rank = "algorithm_rank" if series == "algorithm" else "0"
-    return f"""
-        FROM (
-            SELECT *, {quote_text(name)} AS grouped_by, ({series})::VARCHAR AS series, {rank} AS series_rank FROM {view}
-        )
-        WHERE series IS NOT NULL
-    """
 
 
 def quote_name(name: str) -> str:

@@ -8,6 +8,12 @@ import math
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
+import duckdb
+
+from ccreport.core.declared_files import DeclarationError
+from ccreport.core.schema_problems import Place, format_place
+from ccreport.summarise.refused_sql import find_refused
+
 PUBLISHED_VALUES: Final = "published_values"
 CELL_TYPE: Final = (
     "STRUCT(exhibit VARCHAR, cell VARCHAR, cell_number INTEGER, unit VARCHAR, printed VARCHAR, published_value DOUBLE, "
@@ -47,15 +53,33 @@ def select_published_runs(published: Mapping[str, Any]) -> str:
     # Queries are the evaluation author's own SQL.
     parts = [
         f"""
-        SELECT {_write(facts["title"])} AS exhibit, cell, run_id, condition_id, x::DOUBLE AS x, y::DOUBLE AS y,
+        SELECT {write_literal(facts["title"])} AS exhibit, cell, run_id, condition_id, x::DOUBLE AS x, y::DOUBLE AS y,
             {"is_divisor" if facts["is_quotient"] else "NULL::BOOLEAN"} AS is_divisor
-        FROM ({facts["sql"]})
+        FROM (
+{facts["sql"]}
+        )
         JOIN (SELECT unnest([{", ".join(_write_struct({**key, "cell": cell}) for cell, key, _ in _list_cells(facts))}],
             recursive := true)) USING ({", ".join(facts["columns"])})
         """
         for facts in published.values()
     ]
     return " UNION ALL ".join([NOTHING, *parts])
+
+
+def find_published_fault(
+    connection: duckdb.DuckDBPyConnection, published: Mapping[str, Any]
+) -> DeclarationError | None:
+    """Return the fault of the first exhibit whose query is refused or lacks a column."""
+    for exhibit, facts in published.items():
+        place: Place = ("published", exhibit, "sql")
+        if refused := find_refused(connection, [(place, f"FROM (\n{facts['sql']}\n)")]):
+            return refused
+        columns = [name for name, *_ in connection.execute("DESCRIBE tried").fetchall()]
+        wanted = ["run_id", "condition_id", *facts["columns"], "x", "y", *(["is_divisor"] * facts["is_quotient"])]
+        if missing := [name for name in wanted if name not in columns]:
+            said = f"its columns are {', '.join(columns)}; add {', '.join(missing)}"
+            return DeclarationError(f"{format_place(place)}: {said}", place)
+    return None
 
 
 def _list_cells(facts: Mapping[str, Any]) -> Iterator[tuple[str, dict[str, Any], Published]]:
@@ -88,10 +112,11 @@ def _word_range(low: float | None, high: float | None) -> str:
 
 
 def _write_struct(values: Mapping[str, Any]) -> str:
-    return "{" + ", ".join(f"'{name}': {_write(value)}" for name, value in values.items()) + "}"
+    return "{" + ", ".join(f"'{name}': {write_literal(value)}" for name, value in values.items()) + "}"
 
 
-def _write(value: Any) -> str:
+def write_literal(value: Any) -> str:
+    """Return a text, a number or null as SQL."""
     if value is None:
         return "NULL"
     return "'" + value.replace("'", "''") + "'" if isinstance(value, str) else str(value)

@@ -90,13 +90,8 @@ def open_without_rows(evaluation: Path) -> Iterator[duckdb.DuckDBPyConnection]:
         except QueryError as error:
             if refused := _find_missing_label(declared, error):
                 raise blame(evaluation, refused) from error
-            cause = error.__cause__
-            place = ("labels",)
-            refused = (
-                refuse_sql(cause, place, "labels")
-                if isinstance(cause, duckdb.Error)
-                else DeclarationError(f"labels: {error}", place)
-            )
+            cause, view = error.__cause__, str(error).partition(": ")[0]
+            refused = refuse_sql(cause, (), view) if isinstance(cause, duckdb.Error) else DeclarationError(str(error))
             raise blame(evaluation, refused) from error
         with connect(folder / "archive.duckdb") as connection:
             yield connection

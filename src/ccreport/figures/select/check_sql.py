@@ -17,7 +17,7 @@ from ccreport.summarise.table_sources import list_own_labels
 
 
 def check_sql(connection: duckdb.DuckDBPyConnection, evaluation: Path) -> None:
-    """Raise DeclarationError for the first condition of a figure, or of published paths, that the database refuses.
+    """Raise DeclarationError for the first condition of a figure, of paths or rates, that the database refuses.
 
     So for a figure that has a key which its kind does not take, or a table that it cannot draw.
 
@@ -37,12 +37,11 @@ def check_sql(connection: duckdb.DuckDBPyConnection, evaluation: Path) -> None:
         except duckdb.Error as error:
             refused = refuse_sql(error, place, f"{format_place(place)}: the database refuses it", condition)
             raise blame(evaluation, refused) from error
-    for column, condition in declared["published_paths"].items():
+    for place, text, query in _list_published(declared):
         try:
-            _try(connection, f"FROM labelled_runs WHERE (\n{condition}\n)", condition)
+            _try(connection, query, text)
         except duckdb.Error as error:
-            refused = refuse_sql(error, ("published_paths", column), f"published_paths.{column}", condition)
-            raise blame(evaluation, refused) from error
+            raise blame(evaluation, refuse_sql(error, place, format_place(place), text)) from error
     for figure, place, condition, query in _list_queries(declared):
         try:
             _try(connection, query, condition)
@@ -60,6 +59,16 @@ def _list_others(declared: Mapping[str, Any]) -> Iterator[tuple[Place, str]]:
     for label, facts in declared["labels"].items():
         yield from ((("labels", label, "cases", n, "when"), case["when"]) for n, case in enumerate(facts["cases"]))
     yield from ((("tables", table, "where"), facts["where"]) for table, facts in declared["tables"].items())
+
+
+def _list_published(declared: Mapping[str, Any]) -> Iterator[tuple[Place, str, str]]:
+    """Yield the place of each text of SQL about what a publication has, the text, and the query that tries it."""
+    for column, condition in declared["published_paths"].items():
+        yield ("published_paths", column), condition, f"FROM labelled_runs WHERE (\n{condition}\n)"
+    for table, facts in declared["reproduction"].items():
+        rate = facts["line_rate"]
+        query = f"FROM {quote_name(f'{table}_runs')} WHERE (\n{rate}\n)::DOUBLE > 0"
+        yield ("reproduction", table, "line_rate"), rate, query
 
 
 def _refuse_table(figure: str, table: str, tables: Mapping[str, Any]) -> None:
