@@ -595,6 +595,7 @@ def test_another_builds_table_has_to_be_one(tmp_path: Path) -> None:
         (["test_group,algorithm,mean_gbps"], "; add sharing, "),
         (["test_group,algorithm,mean_gbits"], "line 1: `mean_gbits` is not a column; did you mean `mean_gbps`?"),
         ([HEADER.replace(",", ";")], "line 1: its fields are parted by semicolons; write commas, and decimal points"),
+        ([HEADER.replace(",", "\t")], "line 1: its fields are parted by tabs; write commas, and decimal points"),
         ([f"{HEADER},cv"], ", each once"),
         ([], "line 1: the columns must be"),
         ([HEADER, "no loss,alone,16"], "line 2: it has not as many fields"),
@@ -617,6 +618,13 @@ def test_published_values_that_cannot_be_used_say_where(tmp_path: Path, lines: l
         read_expected(path, "table_2_testbed", ALLOWED)
     assert message in str(caught.value)
     assert "paper.csv" in str(caught.value)
+
+
+def test_published_values_in_another_encoding_say_what_to_do(tmp_path: Path) -> None:
+    path = tmp_path / "paper.csv"
+    path.write_bytes(f"{HEADER}\n".encode() + "größer".encode("latin-1"))
+    with pytest.raises(InputError, match=r"paper\.csv: it is not UTF-8 text; save it as UTF-8$"):
+        read_expected(path, "table_2_testbed", ALLOWED)
 
 
 def test_a_published_rate_in_bits_is_refused(tmp_path: Path) -> None:

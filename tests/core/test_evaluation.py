@@ -215,6 +215,15 @@ def test_an_evaluation_needs_no_labels(tmp_path: Path) -> None:
     assert load_evaluation(path, looks_up=True)["labels"] == {}
 
 
+def test_a_label_of_the_name_of_a_column_is_told_before_the_rows_that_name_another(tmp_path: Path) -> None:
+    path = tmp_path / "own.yaml"
+    rows = PUBLISHED.replace("labels: {size:", "labels: {host:").replace("{title: a}", "{title: a, rows: [size]}")
+    path.write_text(rows, encoding="utf-8")
+    said = r":3: labels: `host` has the name of a column of runs; choose another$"
+    with pytest.raises(DeclarationError, match=said):
+        load_evaluation(path, looks_up=True)
+
+
 def test_a_file_that_is_empty_or_has_nearly_the_name_is_told(tmp_path: Path) -> None:
     path = tmp_path / "second.yaml"
     path.touch()

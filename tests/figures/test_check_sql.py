@@ -66,6 +66,11 @@ def test_no_shipped_evaluation_is_refused(path: Path) -> None:
             "labels: {}\npublished_paths: {loss_pct: 'loss_pct > 0,5'}",
             "published_paths.loss_pct: .*: 0.5",
         ),
+        (
+            "figures:\n",
+            "figures:\n  map: {kind: heat_map, title: M, where: 'TRUE'}\n",
+            ":[0-9]+: figure 'map': .* draws a table; declare `edge_heat_maps: {title: …}` in `tables`",
+        ),
         ("labels: {}", "labels: {}\nedge: {requests: answer_byte > 1}", "[0-9]: edge.requests: .* `answer_bytes`"),
         ("labels: {}", "labels: {}\nedge: {groups: {by: machin}}", "[0-9]: edge.groups.by: .*did you mean `machine`"),
         ("where: mode = 'both'", "where: mode = 'both' AND", "its `where`: the condition breaks off behind `AND`"),
@@ -81,6 +86,15 @@ def test_what_the_database_refuses_is_one_line_with_its_place(old: str, new: str
         check_sql(connection, path)
     assert str(refused.value).startswith(f"{path}:")
     assert "\n" not in str(refused.value)
+
+
+def test_a_figure_of_modes_needs_their_table(tmp_path: Path) -> None:
+    path = tmp_path / "mine.yaml"
+    modes = "figures:\n  apart: {kind: modes_by_condition, title: M, where: 'TRUE'}\n"
+    path.write_text(LINES.replace("figures:\n", modes), encoding="utf-8")
+    said = ":20: figure 'apart': the kind 'modes_by_condition' draws a table; declare `modes: "
+    with pytest.raises(DeclarationError, match=said), open_without_rows(path) as connection:
+        check_sql(connection, path)
 
 
 def test_a_figure_of_a_published_table_is_tried_over_its_rows(tmp_path: Path) -> None:

@@ -99,7 +99,9 @@ def read_expected(
                     told = f"mean_gbps is {cell.rate_bps / 1e9:g}, and the line rate {line_rate_bps / 1e9:g} Gbit/s"
                     raise InputError(f"{place}: {told}; write Gbit/s, as the column's name says")
                 cells[cell.key] = reader.line_num, cell
-    except (OSError, UnicodeDecodeError, csv.Error) as error:
+    except UnicodeDecodeError as error:
+        raise InputError(f"{shown}: it is not UTF-8 text; save it as UTF-8") from error
+    except (OSError, csv.Error) as error:
         raise InputError(f"{shown}: {error}") from error
     return [cell for _, cell in cells.values()]
 
@@ -108,8 +110,9 @@ def _find_wrong_columns(found: Sequence[str], wanted: Sequence[str]) -> str | No
     """Return what is wrong with the first line of a file of published values, None where nothing is."""
     if sorted(found) == sorted(wanted):
         return None
-    if len(found) == 1 and ";" in found[0]:
-        return "its fields are parted by semicolons; write commas, and decimal points"
+    for mark, name in {";": "semicolons", "\t": "tabs"}.items():
+        if len(found) == 1 and mark in found[0]:
+            return f"its fields are parted by {name}; write commas, and decimal points"
     for name in found:
         if name not in wanted:
             return f"`{name}` is not a column{guess(name, wanted)}"

@@ -133,6 +133,7 @@ def _list_absent(evaluation: Mapping[str, Any], folder: Path) -> Iterator[tuple[
     tables: dict[str, Any] = evaluation["tables"]
     for table in _list_others(tables, queries := list_queries()):
         yield ("tables", table), f"tables: no query `{table}`{guess(table, queries)}"
+    yield from _list_taken_names(evaluation["labels"])
     for table, facts in tables.items():
         yield from _list_unknown_columns(table, facts, evaluation["labels"])
     for table, facts in evaluation["reproduction"].items():
@@ -140,6 +141,18 @@ def _list_absent(evaluation: Mapping[str, Any], folder: Path) -> Iterator[tuple[
         if not expected.is_file():
             place = ("reproduction", table, "expected")
             yield place, f"{format_place(place)}: {_describe_missing(expected)}"
+
+
+def _list_taken_names(labels: Iterable[str]) -> Iterator[tuple[Place, str]]:
+    """Yield the labels that have the name of a column of `runs`; those of its views only a database tells."""
+    columns = set(_list_columns(load_yaml(SCHEMAS / "tables/runs.yaml"))) if labels else set()
+    for label in labels:
+        if label.lower() in columns:
+            yield ("labels", label), f"labels: `{label}` has the name of a column of runs; choose another"
+
+
+def _list_columns(schema: Mapping[str, Any]) -> list[str]:
+    return [column if isinstance(column, str) else column["name"] for column in schema["columns"]]
 
 
 def _describe_missing(expected: Path) -> str:
@@ -240,7 +253,7 @@ def _list_unknown_columns(
     if not named:
         return
     schema = load_yaml(SCHEMAS / "tables" / f"{table}.yaml")
-    columns = [column if isinstance(column, str) else column["name"] for column in schema["columns"]]
+    columns = _list_columns(schema)
     for part, name in named:
         # The rows of means are of conditions, and of what the evaluation calls them.
         is_condition = table == MEANS and part not in ("measures", "column_notes")

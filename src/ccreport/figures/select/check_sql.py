@@ -9,7 +9,15 @@ import duckdb
 from ccreport.core.declared_files import blame
 from ccreport.core.evaluation import MEANS, load_evaluation
 from ccreport.core.schema_problems import Place, format_place
-from ccreport.figures.select.declaration import EDGE_VIEWS, FigureError, choose_view, declare_figure, refuse_where
+from ccreport.figures.select.declaration import (
+    EDGE_VIEWS,
+    TABLES_OF_KINDS,
+    FigureDeclaration,
+    FigureError,
+    choose_view,
+    declare_figure,
+    refuse_where,
+)
 from ccreport.figures.select.table_cells import find_table_fault, select_cells
 from ccreport.summarise.database import quote_name
 from ccreport.summarise.refused_sql import refuse_list, refuse_sql
@@ -27,8 +35,7 @@ def check_sql(connection: duckdb.DuckDBPyConnection, evaluation: Path) -> None:
     declared = load_evaluation(evaluation)
     try:
         for figure, facts in declared["figures"].items():
-            if table := declare_figure(figure, facts).table:
-                _refuse_table(figure, table, declared["tables"])
+            _refuse_table(declare_figure(figure, facts), declared["tables"])
     except FigureError as error:
         raise blame(evaluation, error) from error
     for place, condition in _list_others(declared):
@@ -71,10 +78,15 @@ def _list_published(declared: Mapping[str, Any]) -> Iterator[tuple[Place, str, s
         yield ("reproduction", table, "line_rate"), rate, query
 
 
-def _refuse_table(figure: str, table: str, tables: Mapping[str, Any]) -> None:
-    """Raise FigureError where a figure's table cannot be drawn; `tables` are those that the evaluation declares."""
-    if fault := find_table_fault(table, tables):
-        raise FigureError(f"figure {figure!r}: {fault}", ("figures", figure, "table"))
+def _refuse_table(figure: FigureDeclaration, tables: Mapping[str, Any]) -> None:
+    """Raise FigureError where a figure's table is not declared, or cannot be drawn; `tables` are those declared."""
+    needed, key, fault = TABLES_OF_KINDS.get(figure.kind), "kind", None
+    if needed is not None and needed not in tables:
+        fault = f"the kind {figure.kind!r} draws a table; declare `{needed}: {{title: …}}` in `tables`"
+    elif figure.table:
+        key, fault = "table", find_table_fault(figure.table, tables)
+    if fault:
+        raise FigureError(f"figure {figure.name!r}: {fault}", ("figures", figure.name, key))
 
 
 def _list_queries(declared: Mapping[str, Any]) -> Iterator[tuple[str, Place, str, str]]:

@@ -53,6 +53,8 @@ EDGE_VIEWS: Final = {
     "heat_map": "edge_heat_maps",
     "machine_retransmits": "edge_machine_retransmits",
 }
+# Kinds that draw rows of one published table, which the evaluation has to declare.
+TABLES_OF_KINDS: Final[Mapping[str, str]] = EDGE_VIEWS | {"modes_by_condition": "modes"}
 OF_RPC: Final = "rpc_"
 # Over which the condition of other kinds is.
 RUNS: Final = "labelled_runs"
