@@ -6,6 +6,7 @@ archive, and results that no build renews, are warned of. `make` is told what wa
 from functools import cache
 
 from ccreport.core.algorithms import list_doubtful
+from ccreport.core.evaluation import doubt_margin
 from ccreport.ingest.edge.unfitting_paths import describe_unfitting_paths
 from ccreport.rebuild.unknown_runs import list_unknown_runs
 from ccreport.report.first_page.key_numbers import list_key_numbers
@@ -59,10 +60,15 @@ def warn_of_edge_paths():
         warn_once(f"warning: {CONFIG_SOURCES.blame(place, problem)}")
 
 
-def warn_of_algorithms():
-    """Warn of members of groups that are nearly called as an algorithm is, and so may be misspelt."""
+def warn_of_doubtful():
+    """Warn of members of groups that are nearly called as an algorithm is, and of margins that look like ratios."""
     for name, path in EVALUATION_FILES.items():
-        for problem in list_doubtful(EVALUATIONS[name]["algorithms"], path):
+        declared = EVALUATIONS[name]
+        margin = doubt_margin(path, declared)
+        for problem in (
+            *list_doubtful(declared["algorithms"], path),
+            *([margin] if margin else []),
+        ):
             logger.warning(f"warning: {problem}")
 
 
@@ -104,7 +110,7 @@ def warn_of_archive():
         logger.warning(warning)
     warn_of_packet_runs()
     warn_of_edge_paths()
-    warn_of_algorithms()
+    warn_of_doubtful()
     warn_of_unmet_conditions()
     warn_of_other_results()
 
@@ -120,7 +126,7 @@ def list_outcome():
 if has_own_results():
     warn_of_packet_runs()
     warn_of_edge_paths()
-warn_of_algorithms()
+warn_of_doubtful()
 # Of the plugins' handlers, the one of `make` alone shows it.
 for handler in workflow.logger_manager.get_log_handlers():
     handler.list_outcome = list_outcome

@@ -246,8 +246,15 @@ def test_what_would_decide_a_check_is_said() -> None:
 def test_a_wrong_query_is_an_error_and_no_verdict(sql: str, message: str) -> None:
     with pytest.raises(QueryError) as caught:
         judge_rows({"sql": sql})
-    assert str(caught.value).startswith("claim first, check 'rate': ")
+    assert str(caught.value).startswith("claims.first, check `rate`: ")
     assert message in str(caught.value)
+
+
+def test_a_query_of_two_rows_is_told_with_its_line(tmp_path: Path) -> None:
+    sql = "SELECT mean_of(list(rate)) FROM measured GROUP BY algorithm"
+    said = r"\.yaml:\d+: claims\.c, check `c`: its query returns 2 rows, not one; with `extreme` it may have a row for "
+    with pytest.raises(DeclarationError, match=said):
+        judge(tmp_path, {"c": [{"sql": sql}]})
 
 
 def test_statistics_are_selected_as_they_are(tmp_path: Path) -> None:

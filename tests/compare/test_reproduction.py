@@ -1,4 +1,5 @@
 import math
+import re
 import statistics
 from pathlib import Path
 from typing import Any
@@ -11,7 +12,7 @@ from condition_runs import build_database
 from scipy import stats
 from test_summarise import gather, run, summarise
 
-from ccreport.compare.expected import read_expected
+from ccreport.compare.expected import read_expected, read_published
 from ccreport.compare.matching import Scale, match_by_scale
 from ccreport.compare.pairs import Cells, Compared, explain_pair, mark_pairs
 from ccreport.compare.reproduction import compare_tables
@@ -70,8 +71,8 @@ def compare(
     return compared
 
 
-def published(algorithm: str, gbps: float, *, group: str = "no loss", suspect: str = "false") -> str:
-    return f"{group},alone,16,{NEAR},{algorithm},{gbps},0.1,{suspect}"
+def published(algorithm: str, gbps: float, *, group: str = "no loss", cv: float = 0.1, suspect: str = "false") -> str:
+    return f"{group},alone,16,{NEAR},{algorithm},{gbps},{cv},{suspect}"
 
 
 def test_rates_compare_as_shares_of_the_line_rate(tmp_path: Path) -> None:
@@ -709,6 +710,42 @@ def test_a_folder_in_place_of_published_values_is_told(tmp_path: Path) -> None:
     write_yaml(path, declared | {"reproduction": {"table_2_testbed": declared["reproduction"]["table_2_testbed"]}})
     with pytest.raises(DeclarationError, match=r"expected: .*paper is a folder; name a file.*paper/one\.csv$"):
         load_evaluation(path, looks_up=True)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "said"),
+    [
+        (
+            "column: test_group",
+            "column: test_grop",
+            "no column `test_grop` tells cells apart; did you mean `test_group`?",
+        ),
+        ("{RTT < 30 ms: 10", "{RTT < 10 ms: 10", "no bucket is called `RTT < 10 ms`; did you mean `RTT < 30 ms`?"),
+        ("{0.001 % loss: ", "{0.002 % loss: ", "no published cell has test_group = '0.002 % loss'; did you mean "),
+        ("scale: {column: buffer_bytes, bdp_bytes: 110_000_000}", "", "`match: dimensionless` needs `scale`, which "),
+    ],
+)
+def test_a_scale_names_what_there_is(old: str, new: str, said: str, tmp_path: Path) -> None:
+    text = EVALUATION.read_text(encoding="utf-8")
+    assert text.count(old) == 1
+    path = tmp_path / "e.yaml"
+    path.write_text(text.replace("expected: ", f"expected: {EVALUATION.parent}/").replace(old, new), encoding="utf-8")
+    with pytest.raises(DeclarationError, match=rf"e\.yaml:\d+: reproduction\.table_\w+.*: {re.escape(said)}"):
+        raise_fault(path)
+
+
+def raise_fault(evaluation: Path) -> None:
+    load_evaluation(evaluation, looks_up=True)
+    read_published(evaluation)
+
+
+def test_a_cv_is_a_ratio(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "paper.csv"
+    path.write_text(f"{HEADER}\n{published('BBR', 8, cv=3)}\n")
+    with pytest.raises(InputError, match=r"line 2: cv is 3, and that of 5 runs at most 2\.24; .* write 0\.03 for 3 %$"):
+        read_expected(path, "table_2_testbed", ALLOWED, runs_count=5)
+    compare(tmp_path, [published("BBR", 8, cv=3)])
+    assert "paper.csv: a cv is 3, which few rates have; it is a ratio: 0.03 is 3 %" in capsys.readouterr().out
 
 
 def test_an_archive_without_the_cells_has_them_missing(tmp_path: Path) -> None:

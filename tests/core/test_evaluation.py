@@ -11,6 +11,7 @@ from ccreport.core.declared_files import DeclarationError
 from ccreport.core.evaluation import (
     choose_evaluation,
     choose_sections,
+    doubt_margin,
     list_evaluations,
     load_evaluation,
     resolve_evaluation,
@@ -207,6 +208,17 @@ def test_what_contradicts_another_part_is_refused_with_its_line(
     with pytest.raises(DeclarationError, match=re.escape(f"{path}:{line}: ")) as refused:
         load_evaluation(path)
     assert said in str(refused.value)
+
+
+def test_a_margin_that_looks_like_a_ratio_is_doubted(tmp_path: Path) -> None:
+    path = tmp_path / "own.yaml"
+    for margin, said in (
+        (5, None),
+        (0.05, f"{path}:19: equal_within_pct: 0.05 is 0.05 %; write 5 if the ratio is meant"),
+    ):
+        path.write_text(f"{PUBLISHED}equal_within_pct: {margin}\n", encoding="utf-8")
+        doubt = doubt_margin(path, load_evaluation(path))
+        assert doubt is None if said is None else str(doubt) == said
 
 
 def test_an_evaluation_needs_no_labels(tmp_path: Path) -> None:

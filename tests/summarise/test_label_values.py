@@ -107,6 +107,50 @@ def test_an_algorithm_in_other_letters_is_refused_with_its_name(
         check(tmp_path / "e.yaml", text)
 
 
+PRINTED = """\
+  published_values: {title: b}
+published:
+  text:
+    title: a
+    unit: s
+    step: 1
+    columns: {distance: '{}', algorithm: '{}', loss_pct: '{} %'}
+    cells:
+      - [far, CUBIC, 1, 870]
+    sql: SELECT *, goodput_bps AS x, 1 AS y FROM algorithm_runs WHERE rtt_ms > 3
+figures:
+"""
+
+
+@pytest.mark.parametrize(
+    ("line", "old", "new", "said"),
+    [
+        (26, "[far, CUBIC", "[farr, CUBIC", "cells.0: no run has distance = 'farr'; did you mean `far`?"),
+        (26, "[far, CUBIC", "[far, cubic", "cells.0: no run has algorithm = 'cubic'; did you mean `CUBIC`?"),
+        (27, "rtt_ms > 3\n", "rtt_ms > 'much'\n", "sql: `rtt_ms` holds numbers, and 'much' is not a number"),
+        (27, "rtt_ms > 3\n", "rtt_ms IN ('3 ms', '4')\n", "sql: `rtt_ms` holds numbers, and '3 ms' is not a number"),
+    ],
+)
+def test_a_published_cell_is_of_values_that_runs_can_have(
+    line: int, old: str, new: str, said: str, tmp_path: Path
+) -> None:
+    text = TEXT.replace("figures:\n", PRINTED)
+    check(tmp_path / "e.yaml", text.replace("rtt_ms > 3\n", "rtt_ms > '3.5'\n"))
+    with pytest.raises(DeclarationError, match=re.escape(f":{line}: published.text.{said}")):
+        check(tmp_path / "e.yaml", text.replace(old, new))
+
+
+def test_a_published_algorithm_that_may_be_misspelt_is_told(tmp_path: Path) -> None:
+    runs = gather(make_run(1, {"cubic": 9.0}))
+    path = tmp_path / "e.yaml"
+    for algorithm, said in (("CUBC", "; did you mean `CUBIC`?"), ("vegas", "")):
+        path.write_text(
+            TEXT.replace("figures:\n", PRINTED).replace("[far, CUBIC", f"[far, {algorithm}"), encoding="utf-8"
+        )
+        told = [str(problem) for problem in list_unmet(build_database(tmp_path, runs, path), path)]
+        assert told == ([f"{path}:26: published.text.cells.0: no run has algorithm = 'CUBC'{said}"] if said else [])
+
+
 def test_a_text_that_no_run_has_is_told_with_what_there_is(tmp_path: Path) -> None:
     runs = gather(make_run(1, {"bbr": 9.0, "cubic": 1.0}), make_run(2, {"reno": 2.0}))
     path = tmp_path / "e.yaml"

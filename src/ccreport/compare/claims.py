@@ -15,6 +15,7 @@ from typing import Any, Final
 import duckdb
 import polars as pl
 
+from ccreport.compare.check_values import describe_columns, measure_check
 from ccreport.compare.claim_verdicts import FAILS, HOLDS, UNKNOWN, name_checks, name_verdict
 from ccreport.compare.intervals import Measured, count_runs, find_extreme, is_within, widen
 from ccreport.core.configuration import check_explained
@@ -25,14 +26,14 @@ from ccreport.core.evaluation import load_evaluation
 from ccreport.core.tables import conform, write_table
 from ccreport.summarise.compute_table import compute_table
 from ccreport.summarise.database import QueryError, connect, quote_name, read_files
-from ccreport.summarise.open_database import fetch_rows
 from ccreport.summarise.refused_sql import refuse_sql
 from ccreport.summarise.suspect_runs import include_suspects
 
-RESULT: Final = frozenset(("value", "low", "high", "n", "df"))
-# What DuckDB says of `SELECT unnest(mean_of(…))`.
-NOT_UNNESTED: Final = "BoundSubqueryExpression"
 WORD: Final = re.compile(r"\w+")
+
+
+class CheckError(DeclarationError, QueryError):
+    """The query of a check does not return what it has to, which only the archive's rows tell."""
 
 
 def judge_claims(
@@ -48,18 +49,18 @@ def judge_claims(
 
     `summaries` is the folder of the published tables; `archive` the inventory's JSON object about the archive as a
     whole; `explanations` none or one file about an archive, which counts if that is this one.
-    Raise QueryError where a query fails, or returns anything but its one row where it has no `extreme`.
+    Raise CheckError where a query fails, or returns anything but its one row where it has no `extreme`.
     """
     declared = load_evaluation(evaluation)
     explained = load_explanations(explanations, evaluation.stem, declared["claims"], archive)["claims"]
     with connect(database) as connection:
         _prepare(connection, summaries, declared["tables"])
-        rows = list(_judge_all(connection, declared["claims"]))
+        rows = list(_judge_all(connection, evaluation, declared["claims"]))
         first_run = connection.sql("SELECT min(start_utc) FROM runs").pl().item()
     with connect(database) as connection, include_suspects(connection):
         if suspects_count := _count_suspects(connection):
             _prepare_suspects(connection, declared)
-            others = _judge_all(connection, declared["claims"])
+            others = _judge_all(connection, evaluation, declared["claims"])
             rows = [row | _compare(other, suspects_count) for row, other in zip(rows, others, strict=True)]
     dated = {claim: date_bounds(declared, claim, first_run) for claim in declared["claims"]}
     rows = [row | dated[row["claim"]] | {"about_archive": explained.get(row["claim"])} for row in rows]
@@ -88,7 +89,7 @@ def check_claims(connection: duckdb.DuckDBPyConnection, evaluation: Path) -> Non
             columns, kinds = found.columns, found.types
             if len(columns) == 1 and kinds[0].id == "struct":
                 columns = [name for name, _ in kinds[0].children]
-            if wrong := _describe_columns(columns):
+            if wrong := describe_columns(columns):
                 raise blame(evaluation, DeclarationError(f"{said}: {wrong}", place))
 
 
@@ -178,21 +179,31 @@ def _count_suspects(connection: duckdb.DuckDBPyConnection) -> int:
 
 
 def _judge_all(
-    connection: duckdb.DuckDBPyConnection, claims: Mapping[str, Mapping[str, Any]]
+    connection: duckdb.DuckDBPyConnection, evaluation: Path, claims: Mapping[str, Mapping[str, Any]]
 ) -> Iterator[dict[str, Any]]:
     """Yield a row for each check of each claim."""
     for number, (claim, facts) in enumerate(claims.items(), 1):
-        for row in judge_claim(connection, claim, facts["checks"]):
-            yield row | {"claim_number": number, "claim": claim}
+        try:
+            rows = judge_claim(connection, claim, facts["checks"])
+        except CheckError as error:
+            raise blame(evaluation, error) from error
+        yield from (row | {"claim_number": number, "claim": claim} for row in rows)
 
 
 def judge_claim(
     connection: duckdb.DuckDBPyConnection, claim: str, checks: Sequence[Mapping[str, Any]]
 ) -> list[dict[str, Any]]:
-    """Return a row for each check, with the verdict on the claim: it holds if all checks hold."""
+    """Return a row for each check, with the verdict on the claim: it holds if all checks hold.
+
+    Raise CheckError, with its place, where a query fails, or has not the row or rows that it must have.
+    """
     rows = []
     for number, check in enumerate(checks, 1):
-        cells = _measure(connection, f"claim {claim}, check {check['name']!r}", check["sql"], check.get("extreme"))
+        try:
+            cells = measure_check(connection, check["sql"], check.get("extreme"))
+        except QueryError as error:
+            place = ("claims", claim, "checks", number - 1, "sql")
+            raise CheckError(f"claims.{claim}, check `{check['name']}`: {error}", place) from error
         found = (
             find_extreme(cells, check["extreme"], len(checks)) if "extreme" in check else widen(cells[0], len(checks))
         )
@@ -234,56 +245,6 @@ def judge_value(measured: Measured, check: Mapping[str, Any]) -> str:
 
 def _bounds(check: Mapping[str, Any]) -> tuple[float, float]:
     return check.get("at_least", -math.inf), check.get("at_most", math.inf)
-
-
-def _measure(connection: duckdb.DuckDBPyConnection, name: str, sql: str, extreme: str | None) -> list[Measured]:
-    """Return what a check's one row has, or the struct that is all of it; with `extreme` what each of its rows has.
-
-    Raise QueryError where it has no such row.
-    """
-    try:
-        columns, rows = fetch_rows(connection, sql)
-    except duckdb.Error as error:
-        hint = "; what mean_of and quotient_of return is selected as it is" if NOT_UNNESTED in str(error) else ""
-        raise QueryError(f"{name}: {error}{hint}") from error
-    if extreme is None and len(rows) != 1:
-        raise QueryError(f"{name}: it returns {len(rows)} rows, not one")
-    return [_read_row(name, columns, row) for row in rows]
-
-
-def _read_row(name: str, columns: list[str], values: tuple[Any, ...]) -> Measured:
-    if len(columns) == 1 and isinstance(values[0], dict):
-        columns, values = [*values[0]], tuple(values[0].values())
-    if wrong := _describe_columns(columns):
-        raise QueryError(f"{name}: {wrong}")
-    row = dict(zip(columns, values, strict=True))
-    value, low, high, df = (
-        _number(row.get(column), f"{name}: its {column}") for column in ("value", "low", "high", "df")
-    )
-    runs = _number(row["n"], f"{name}: its n")
-    if runs is None or runs < 0 or runs != int(runs):
-        raise QueryError(f"{name}: its n is {row['n']}, not a number of runs")
-    return Measured(value, low, high, int(runs), df)
-
-
-def _describe_columns(columns: Sequence[str]) -> str | None:
-    """Return what is wrong with the columns of a check's query, None where they are right."""
-    if {"value", "n"} <= set(columns) <= RESULT and len(columns) == len(set(columns)):
-        return None
-    wanted = "they must be value, n and perhaps low, high, df, which SELECT mean_of(list(rate)) has"
-    return f"its columns are {', '.join(columns)}; {wanted}"
-
-
-def _number(value: Any, name: str) -> float | None:
-    if value is None:
-        return None
-    try:
-        number = float(value)
-    except (TypeError, ValueError) as error:
-        raise QueryError(f"{name} is {value!r}, not a number") from error
-    if isinstance(value, (str, bool)) or not math.isfinite(number):
-        raise QueryError(f"{name} is {value!r}, not a number; a query says NULL where there is not enough data")
-    return number
 
 
 def list_unexplained(judged: pl.DataFrame) -> list[str]:

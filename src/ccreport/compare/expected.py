@@ -8,11 +8,12 @@ from pathlib import Path
 from typing import Any, Final
 
 from ccreport.compare.verdicts import spread_of_interval, spread_published
-from ccreport.core.declared_files import show_path
+from ccreport.core.declared_files import DeclarationError, blame, show_path
 from ccreport.core.errors import InputError
 from ccreport.core.evaluation import load_evaluation, name_buckets
-from ccreport.core.schema_problems import guess
+from ccreport.core.schema_problems import Place, format_place, guess
 from ccreport.core.tables import Column, TableError, load_schema, read_table
+from ccreport.core.text import count_things
 from ccreport.summarise.statistics.contrasts import Spread
 
 VALUES: Final = ("mean_gbps", "cv", "is_suspect")
@@ -54,19 +55,31 @@ class Expected:
 def read_published(evaluation: Path) -> dict[str, list[Expected]]:
     """Return what an evaluation's files of published values hold, by table, each in the order of its file.
 
-    Raise InputError, which names file and line, where one cannot be used.
+    Raise InputError, which names file and line, where one cannot be used, or lacks a name that the evaluation gives.
     """
     declared = load_evaluation(evaluation)
     allowed = {
         "algorithm": list(declared["algorithms"]),
         "rtt_bucket": name_buckets(declared["rtt_bucket_edges_ms"]),
     }
-    return {
-        table: read_expected(
-            evaluation.parent / facts["expected"], table, allowed, facts.get("runs_count"), facts.get("line_rate_bps")
-        )
-        for table, facts in declared["reproduction"].items()
-    }
+    published = {}
+    for table, facts in declared["reproduction"].items():
+        path = evaluation.parent / facts["expected"]
+        published[table] = read_expected(path, table, allowed, facts.get("runs_count"), facts.get("line_rate_bps"))
+        if published[table] and (fault := _find_unknown_loss(table, facts.get("scale", {}), published[table])):
+            raise blame(evaluation, fault)
+    return published
+
+
+def _find_unknown_loss(table: str, scale: Mapping[str, Any], cells: Sequence[Expected]) -> DeclarationError | None:
+    """Return the fault of the first name of a loss in the scale of a table that no published cell has."""
+    place: Place = ("reproduction", table, "scale", "loss_pct")
+    for name in scale.get("loss_pct", ()):
+        known = {cell.key[load_schema(table).key.index(scale["column"])] for cell in cells}
+        if name not in known:
+            said = f"{format_place(place)}: no published cell has {scale['column']} = '{name}'{guess(name, known)}"
+            return DeclarationError(said, (*place, name))
+    return None
 
 
 def read_expected(
@@ -139,6 +152,10 @@ def _read_row(
         raise InputError(f"{place}: is_suspect is {row['is_suspect']!r}, not true or false")
     rate = _read_number(row["mean_gbps"], "mean_gbps", place)
     cv = _read_number(row["cv"], "cv", place) if row["cv"] else None
+    # That of n values is largest where all but one are 0.
+    if cv is not None and runs_count is not None and cv > math.sqrt(runs_count):
+        said = f"{place}: cv is {row['cv']}, and that of {count_things(runs_count, 'run')} at most"
+        raise InputError(f"{said} {math.sqrt(runs_count):.3g}; it is a ratio: write {cv / 100:g} for {cv:g} %")
     return Expected(key, rate * 1e9, cv, is_suspect=BOOLEANS[row["is_suspect"]], runs_count=runs_count)
 
 

@@ -50,7 +50,7 @@ def compare_tables(
         for table, expected in read_published(evaluation).items():
             facts = declared["reproduction"][table]
             cells = _read_cells(connection, table, summaries, facts["line_rate"], declared, algorithms)
-            _warn_of_unknown_names(evaluation.parent / facts["expected"], expected, cells)
+            _warn_of_doubtful(evaluation.parent / facts["expected"], expected, cells)
             rows += _match_both_ways(expected, cells, facts, within_factor, algorithms)
         others = {path.stem: read_other(path, path.stem) for path in sorted(compare_with)}
         there = {cell.key[-1] for cells in others.values() for cell in cells}
@@ -67,9 +67,11 @@ def compare_tables(
     write_csv(compared, csv)
 
 
-def _warn_of_unknown_names(path: Path, expected: list[Expected], cells: Cells) -> None:
-    """Print a warning for a file of published values without rows, and for names there that look like misspelt ones."""
+def _warn_of_doubtful(path: Path, expected: list[Expected], cells: Cells) -> None:
+    """Print a warning for a file of published values without rows, for misspelt names, and for CVs in per cent."""
     shown = show_path(path)
+    if (largest := max((cell.cv or 0 for cell in expected), default=0)) > 1:
+        print(f"warning: {shown}: a cv is {largest:g}, which few rates have; it is a ratio: 0.03 is 3 %")
     if not expected:
         print(f"warning: {shown} has no rows: nothing published is compared with {cells.table}")
     for place, column in enumerate(cells.key):

@@ -8,7 +8,12 @@ from typing import Any, Final
 
 from ccreport.core.declarations import QUERIES, SCHEMAS, list_tables, load_yaml
 from ccreport.core.declared_files import DeclarationError, blame, load_declared, show_path
-from ccreport.core.evaluation_faults import list_same_names, list_wrong_bounds, list_wrong_numbers
+from ccreport.core.evaluation_faults import (
+    list_same_names,
+    list_wrong_bounds,
+    list_wrong_numbers,
+    list_wrong_scales,
+)
 from ccreport.core.schema_problems import Place, format_place, guess, guess_path
 from ccreport.core.words import bound_check
 
@@ -39,6 +44,7 @@ MEANS: Final = "means"
 # What is slower was written in another unit.
 LINE_RATE_AT_LEAST_BPS: Final = 1e5
 ALGORITHM: Final = "algorithm"
+MARGIN_SELDOM_BELOW_PCT: Final = 0.5
 
 
 def choose_evaluation(archives: Sequence[Path]) -> str:
@@ -118,6 +124,14 @@ def load_evaluation(path: Path, *, looks_up: bool = False) -> dict[str, Any]:
     return evaluation
 
 
+def doubt_margin(path: Path, evaluation: Mapping[str, Any]) -> DeclarationError | None:
+    """Return what to say of a margin that looks like a ratio where per cent are meant, None of any other."""
+    if (margin := evaluation["equal_within_pct"]) >= MARGIN_SELDOM_BELOW_PCT:
+        return None
+    said = f"equal_within_pct: {margin:g} is {margin:g} %; write {100 * margin:g} if the ratio is meant"
+    return blame(path, DeclarationError(said, ("equal_within_pct",)))
+
+
 def name_buckets(edges: list[float]) -> list[str]:
     """Return the names of the RTT buckets of ascending lower edges (ms): unknown, below each edge, from the last on.
 
@@ -137,10 +151,13 @@ def _list_absent(evaluation: Mapping[str, Any], folder: Path) -> Iterator[tuple[
     for table, facts in tables.items():
         yield from _list_unknown_columns(table, facts, evaluation["labels"])
     for table, facts in evaluation["reproduction"].items():
-        expected = folder / facts["expected"]
-        if not expected.is_file():
-            place = ("reproduction", table, "expected")
-            yield place, f"{format_place(place)}: {_describe_missing(expected)}"
+        place: Place = ("reproduction", table)
+        if not (expected := folder / facts["expected"]).is_file():
+            yield (*place, "expected"), f"{format_place((*place, 'expected'))}: {_describe_missing(expected)}"
+        if table in tables and (column := facts.get("scale", {}).get("column")):
+            key, named = load_yaml(SCHEMAS / "tables" / f"{table}.yaml")["key"], (*place, "scale", "column")
+            if column not in key:
+                yield named, f"{format_place(named)}: no column `{column}` tells cells apart{guess(column, key)}"
 
 
 def _list_taken_names(labels: Iterable[str]) -> Iterator[tuple[Place, str]]:
@@ -229,6 +246,7 @@ def _list_wrong_reproductions(evaluation: Mapping[str, Any]) -> Iterator[tuple[P
         if facts["line_rate_bps"] < LINE_RATE_AT_LEAST_BPS:
             named: Place = (*place, "line_rate_bps")
             yield named, f"{format_place(named)}: {facts['line_rate_bps']:,} bit/s; write 10_000_000_000 for 10 Gbit/s"
+        yield from list_wrong_scales(table, facts, name_buckets(evaluation["rtt_bucket_edges_ms"]))
 
 
 def _list_wrong_axes(table: str, facts: Mapping[str, Any]) -> Iterator[tuple[Place, str]]:

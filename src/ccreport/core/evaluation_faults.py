@@ -1,10 +1,10 @@
 """What cannot be right in one part of an evaluation by itself: bounds of claims, published numbers, labels."""
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Any, Final
 
-from ccreport.core.schema_problems import Place, guess
+from ccreport.core.schema_problems import Place, format_place, guess
 from ccreport.core.words import WORDS, bound_check
 
 # faster, higher, increases (without a number)
@@ -43,6 +43,18 @@ def list_wrong_numbers(exhibit: str, facts: Mapping[str, Any]) -> Iterator[tuple
             yield place, f"{said} is not a value of each column and a number or a range"
         elif low is not None and high is not None and low > high:
             yield place, f"{said}: no value is at least {low:g} and at most {high:g}; write [{high:g}, {low:g}]"
+
+
+def list_wrong_scales(table: str, facts: Mapping[str, Any], buckets: Collection[str]) -> Iterator[tuple[Place, str]]:
+    """Yield place and words of what cells of a reproduction cannot be matched by; `buckets` are those of RTTs."""
+    place: Place = ("reproduction", table)
+    if facts["match"] == "dimensionless" and "scale" not in facts:
+        said = "`match: dimensionless` needs `scale`, which says what has the same effect"
+        yield (*place, "match"), f"{format_place(place)}: {said}"
+    for name in facts.get("scale", {}).get("rtt_ms", ()):
+        if name not in buckets:
+            named = (*place, "scale", "rtt_ms", name)
+            yield named, f"{format_place(named[:-1])}: no bucket is called `{name}`{guess(name, buckets)}"
 
 
 def list_same_names(label: str, facts: Mapping[str, Any]) -> Iterator[tuple[Place, str]]:

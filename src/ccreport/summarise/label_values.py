@@ -1,6 +1,8 @@
 """Values that an evaluation's SQL compares labels with: one that no run can have is a mistake (`distance = 'farr'`)."""
 
+import itertools
 import json
+import math
 from collections.abc import Collection, Iterator, Mapping
 from functools import cache
 from pathlib import Path
@@ -29,24 +31,44 @@ COMPARISONS: Final = frozenset(
         *("COMPARE_DISTINCT_FROM", "COMPARE_NOT_DISTINCT_FROM"),
     }
 )
+ORDERS: Final = frozenset(
+    f"COMPARE_{order}" for order in ("LESSTHAN", "GREATERTHAN", "LESSTHANOREQUALTO", "GREATERTHANOREQUALTO")
+)
+NUMBERS: Final = ("int", "float")
 
 
 def check_label_values(connection: duckdb.DuckDBPyConnection, evaluation: Path) -> None:
     """Raise DeclarationError for the first value that a label of an evaluation, or a column of `runs`, cannot have.
 
+    So for one in a published cell, and for a text that a column of numbers is compared with.
     So for an algorithm in other letters than its column has: `Cubic`, or the kernel's `cubic` for the tables' CUBIC.
     `connection` is to any database. Labels whose value comes from an expression may have any.
     """
     declared = load_evaluation(evaluation)
     known = _list_values(connection, declared)
-    for place, text in _list_sql(declared):
-        for label, value in _list_compared(_parse(connection, text)):
-            if label in known and value not in known[label]:
-                problem = f"{format_place(place)}: no run has {label} = '{value}'{guess(value, known[label])}"
+    trees = [(place, _parse(connection, text)) for place, text in _list_sql(declared)]
+    compared = ((place, *pair) for place, tree in trees for pair in _list_compared(tree))
+    for place, label, value in itertools.chain(compared, _list_published(declared)):
+        problem = f"{format_place(place)}: no run has {label} = '{value}'"
+        if label in known and value not in known[label]:
+            raise blame(evaluation, DeclarationError(problem + guess(value, known[label]), place, TOKEN.findall(value)))
+        if label in ALGORITHM_COLUMNS and (meant := _respell_algorithm(label, value, declared["algorithms"])):
+            raise blame(
+                evaluation, DeclarationError(f"{problem}; did you mean `{meant}`?", place, TOKEN.findall(value))
+            )
+    numbers = {column.name for column in load_schema("runs").columns if column.type in NUMBERS}
+    for place, tree in trees:
+        for column, value in _list_compared(tree, COMPARISONS | ORDERS):
+            if column in numbers and not _is_number(value):
+                problem = f"{format_place(place)}: `{column}` holds numbers, and '{value}' is not a number"
                 raise blame(evaluation, DeclarationError(problem, place, TOKEN.findall(value)))
-            if label in ALGORITHM_COLUMNS and (meant := _respell_algorithm(label, value, declared["algorithms"])):
-                problem = f"{format_place(place)}: no run has {label} = '{value}'; did you mean `{meant}`?"
-                raise blame(evaluation, DeclarationError(problem, place, TOKEN.findall(value)))
+
+
+def _is_number(text: str) -> bool:
+    try:
+        return math.isfinite(float(text))
+    except ValueError:
+        return False
 
 
 def _respell_algorithm(column: str, value: str, groups: Mapping[str, Any]) -> str | None:
@@ -105,7 +127,9 @@ def list_unmet(database: Path, evaluation: Path) -> Iterator[DeclarationError]:
         compared = [
             (place, *pair) for place, text in _list_sql(declared) for pair in _list_compared(_parse(connection, text))
         ]
-        for place, column, value in [*compared, *_list_filters(declared)]:
+        # A path of 20 ms is not a misspelt one of 10 ms.
+        printed = (cell for cell in _list_published(declared) if not any(map(str.isdigit, cell[2])))
+        for place, column, value in [*compared, *_list_filters(declared), *printed]:
             if column in ALGORITHM_COLUMNS and (hint := _guess_algorithm(column, value, names)):
                 problem = f"{format_place(place)}: no run has {column} = '{value}'{hint}"
                 yield blame(evaluation, DeclarationError(problem, place, TOKEN.findall(value)))
@@ -169,6 +193,15 @@ def _list_filters(declared: Mapping[str, Any]) -> Iterator[tuple[Place, str, str
                 yield ("claims", claim, "explorer", column), column, value
 
 
+def _list_published(declared: Mapping[str, Any]) -> Iterator[tuple[Place, str, str]]:
+    """Yield place, column and text of each text that names a published cell."""
+    for exhibit, facts in declared["published"].items():
+        for number, cell in enumerate(facts["cells"]):
+            for column, value in zip(facts["columns"], cell[:-1], strict=True):
+                if isinstance(value, str):
+                    yield ("published", exhibit, "cells", number), column, value
+
+
 def _parse(connection: duckdb.DuckDBPyConnection, text: str) -> Any:
     """Return the syntax tree of an expression or a query, as DuckDB has it; without nodes where it is no SQL."""
     (tree,) = connection.execute("SELECT json_serialize_sql(?)", [f"SELECT (\n{text}\n)"]).fetchall()[0]
@@ -190,20 +223,20 @@ def _list_results(node: Any) -> set[str] | None:
     return {value} if (value := _read_text(node)) is not None else set()
 
 
-def _list_compared(node: Any) -> Iterator[tuple[str, str]]:
-    """Yield the name of each column that a syntax tree compares with a text, and the text."""
+def _list_compared(node: Any, kinds: Collection[str] = COMPARISONS) -> Iterator[tuple[str, str]]:
+    """Yield the name of each column that a syntax tree compares with a text in one of these ways, and the text."""
     if isinstance(node, list):
         for item in node:
-            yield from _list_compared(item)
+            yield from _list_compared(item, kinds)
     if not isinstance(node, dict):
         return
-    if node.get("type") in COMPARISONS:
+    if node.get("type") in kinds:
         operands = node.get("children") or [node["left"], node["right"]]
         columns = [operand["column_names"][-1].lower() for operand in operands if operand["class"] == "COLUMN_REF"]
         texts = [_read_text(operand) for operand in operands if operand["class"] == "CONSTANT"]
         yield from ((column, text) for column in columns for text in texts if text is not None)
     for item in node.values():
-        yield from _list_compared(item)
+        yield from _list_compared(item, kinds)
 
 
 def _read_text(node: Mapping[str, Any]) -> str | None:
