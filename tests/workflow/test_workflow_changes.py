@@ -63,6 +63,19 @@ def test_only_what_depends_on_a_change_is_redone(raw: Path, tmp_path: Path) -> N
     assert "missing" in set(pl.read_parquet(beside).filter(comparison="archive")["cell_state"])
 
 
+def test_tables_wait_for_published_cells_and_not_for_their_values(raw: Path, tmp_path: Path) -> None:
+    evaluation = Path(shutil.copy(ROOT / "evaluations/esnet-dtn.yaml", tmp_path))
+    values = Path(shutil.copytree(ROOT / "evaluations/esnet-dtn", tmp_path / "esnet-dtn")) / "table_1_buffer_size.csv"
+    made = build("tables", raw, tmp_path, evaluation=str(evaluation), explanations=None)
+    assert made.returncode == 0, made.output
+    target = str(find_own(made.results) / "claims.parquet")
+    for old, new, is_made_anew in ((",8.3,", ",8.2,", False), ("8000000,", "9000000,", True)):
+        values.write_text(values.read_text().replace(old, new))
+        planned = build(target, raw, tmp_path, "--dry-run", evaluation=str(evaluation), explanations=None)
+        assert planned.returncode == 0, planned.output
+        assert ("summarise_tables_esnet_dtn" in planned.jobs) == is_made_anew
+
+
 BROKEN: dict[str, str | bytes] = {
     f"{JOB}/jobmeta.json": "{}",
     f"{JOB}/src-cmd:h:1": iperf3_json(),

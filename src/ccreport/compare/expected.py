@@ -10,13 +10,12 @@ from typing import Any, Final
 from ccreport.compare.verdicts import spread_of_interval, spread_published
 from ccreport.core.declared_files import DeclarationError, blame, show_path
 from ccreport.core.errors import InputError
-from ccreport.core.evaluation import load_evaluation, name_buckets
+from ccreport.core.evaluation import PUBLISHED_COLUMNS, load_evaluation, name_buckets
 from ccreport.core.schema_problems import Place, format_place, guess
 from ccreport.core.tables import Column, TableError, load_schema, read_table
 from ccreport.core.text import count_things
 from ccreport.summarise.statistics.contrasts import Spread
 
-VALUES: Final = ("mean_gbps", "cv", "is_suspect")
 BOOLEANS: Final = {"true": True, "false": False}
 
 # No mean is so many times the line rate: its unit is another.
@@ -100,7 +99,7 @@ def read_expected(
     try:
         with path.open(encoding="utf-8-sig", newline="") as stream:
             reader = csv.DictReader(stream, strict=True)
-            if problem := _find_wrong_columns(reader.fieldnames or (), (*keys, *VALUES)):
+            if problem := _find_wrong_columns(reader.fieldnames or (), (*keys, *PUBLISHED_COLUMNS)):
                 raise InputError(f"{shown}, line 1: {problem}")
             cells: dict[Key, tuple[int, Expected]] = {}
             for row in reader:

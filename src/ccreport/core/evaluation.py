@@ -22,6 +22,8 @@ EVALUATIONS: Final = SCHEMAS.parent / "evaluations"
 SUFFIX: Final = ".yaml"
 # The dash of esnet-dtn
 NOT_IN_RULES: Final = re.compile(r"[^A-Za-z0-9]+")
+# What a file of published values has of each cell; its other columns say which cell it is.
+PUBLISHED_COLUMNS: Final = ("mean_gbps", "cv", "is_suspect")
 # Queries and macros that the database of every evaluation has.
 SHARED_QUERIES: Final = (
     *("macros", "measured_runs", "fairness", "labelled_rpc", "edge_values"),
