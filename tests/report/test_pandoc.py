@@ -1,8 +1,10 @@
 """Pages through pandoc: kept ones are taken again only where nothing that they are made of changed; pages in parts."""
 
+import re
 from pathlib import Path
 
 import pytest
+from archives import ROOT
 
 import ccreport.report.site.pandoc as module
 from ccreport.rebuild.batches import IGNORE_CACHES
@@ -102,3 +104,8 @@ def test_what_was_not_converted_goes_and_a_page_that_fails_is_not_kept(tmp_path:
     (kept,) = {path.name for path in tmp_path.iterdir()} - {"pages.txt"}
     assert (tmp_path / kept).read_text() == "<p>new</p>\n"
     assert (tmp_path / "pages.txt").read_text() == f"{kept}\n"
+
+
+@pytest.mark.parametrize("page", sorted(ROOT.glob("reports/*.qmd")), ids=lambda page: page.stem)
+def test_no_span_begins_with_a_blank_which_pandoc_drops(page: Path) -> None:
+    assert re.findall(r"\w\[\s[^\]]*\]", page.read_text(encoding="utf-8")) == []

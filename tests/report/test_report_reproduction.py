@@ -151,7 +151,7 @@ def test_a_lossy_cell_shows_what_bites_there_and_here() -> None:
     assert "a<br><small>p · BDP² 195&#44; here 210 &#40;0&#46;1 &#37; loss&#41;</small>" in shown
     assert "p · BDP²" in shown
     # By name nothing would be reproduced.
-    counts = "Matched by name instead, 0 of 1 pairs are reproduced, 0 are not, and 1 are undecided"
+    counts = "Matched by name instead, 0 of 1 pairs are reproduced, 1 is undecided"
     assert counts.replace(",", "&#44;") in shown
 
 
@@ -182,7 +182,7 @@ def test_another_build_without_pairs_is_compared_by_single_cells() -> None:
         [make_pair("a", factor=None, comparison="archive", expected_basis=None, expected_line_rate_bps=None)[0]]
     )
     shown = render_reproduction(rows, TITLES, ALGORITHMS)
-    assert "Of 1 single cells, 0 are the same within the intervals, 0 differ; 1 are undecided." in shown
+    assert "Of 1 single cell, 1 is undecided." in shown
     assert "pairs of cells are reproduced" not in shown
     assert html.escape("The rates here are the receiver’s rates") in html.escape(html.unescape(shown))
 
@@ -490,8 +490,13 @@ def test_a_cell_that_is_inconsistent_by_less_than_the_margin_says_so() -> None:
         make_pair(cell, cell_verdict="inconsistent", value_ratio=ratio) for cell, ratio in (("a", 1.05), ("b", 0.997))
     )
     shown = html.unescape(render_reproduction(make_compared(far, near), TITLES, ALGORITHMS))
-    told = "0 are the same within the intervals, 2 differ by less than 5 % and 2 by more."
-    assert f"Of 4 single cells, {told}" in shown
+    assert "Of 4 single cells, 2 differ by less than 5 % and 2 by more." in shown
+    alike = make_pair("c", cell_verdict="consistent")
+    of_all = html.unescape(render_reproduction(make_compared(far, near, alike), TITLES, ALGORITHMS))
+    told = "2 are the same within the intervals, 2 differ by less than 5 % and 2 by more."
+    assert f"Of 6 single cells, {told}" in of_all
+    of_two = html.unescape(render_reproduction(make_compared(far[:1], alike), TITLES, ALGORITHMS))
+    assert "Of 3 single cells, 2 are the same within the intervals and 1 differs." in of_two
     assert shown.count("−0.30 %<br>") == 2
     assert shown.count(">differs by less than 5 %</td>") == 2
     assert shown.count(">differs</td>") == 2

@@ -26,6 +26,11 @@ def count_things(count: int, noun: str) -> str:
     return f"{count:,} {noun}{'' if count == 1 else 's'}"
 
 
+def count_are(count: int) -> str:
+    """Return a count with the verb of so many things: `1 is`, `2,000 are`."""
+    return f"{count:,} {'is' if count == 1 else 'are'}"
+
+
 def count_alike(said: Iterable[tuple[str, str]], noun: str = "file") -> list[str]:
     """Return a line for each message about files or what `noun` says, with the first of them and how many these are.
 

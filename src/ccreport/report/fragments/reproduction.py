@@ -1,6 +1,5 @@
 """Reproduction page: how many published cells this archive reproduces, and each of them beside its own."""
 
-from collections import Counter
 from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 from typing import Any, Final
@@ -9,27 +8,22 @@ import polars as pl
 
 from ccreport.compare.pairs import SUSPECT, explain_pair
 from ccreport.compare.reproduction import COMPARED
-from ccreport.compare.verdicts import UNDECIDED
 from ccreport.core.text import make_label
 from ccreport.report.fragments.compared_pairs import (
     count_pairs,
     explain_undecided,
     name_pairs,
     order_algorithms,
-    tell_few_runs,
 )
 from ccreport.report.fragments.failed_pairs import name_table, render_failed_pairs
 from ccreport.report.fragments.plain_numbers import show_deviation, show_ratio
 from ccreport.report.fragments.published_beside import (
-    APART,
-    NEAR,
-    NEARLY,
     SCALES,
-    WITHIN,
     name_verdict,
     render_published_beside,
     show_cell,
 )
+from ccreport.report.fragments.reproduction_counts import tell_cells, tell_other_pairs
 from ccreport.report.markup.blocks import (
     Html,
     close_fold,
@@ -127,16 +121,11 @@ def render_reproduction(
 
 def _summarise(own: pl.DataFrame, doubts: Mapping[str, str]) -> str:
     counts = count_pairs(own)
-    cells = own.filter(pl.col("cell_state") == COMPARED).drop_nulls("cell_verdict")
-    named = Counter(map(name_verdict, cells.iter_rows(named=True)))
-    apart = f"{named[NEARLY]} differ by less than {100 * NEAR:g} % and {named[APART]} by more"
-    by_verdict = f"{named[WITHIN]} are the {WITHIN}, {apart if named[NEARLY] else f'{named[APART]} differ'}"
-    by_verdict += f"; {named[UNDECIDED]} are undecided{tell_few_runs(cells)}" if named[UNDECIDED] else ""
     of_pairs = [
         f"**{counts['reproduced']} of {counts['compared']}** pairs of cells are reproduced.",
-        f"{counts['not_reproduced']} are not, and {counts['undecided']} are undecided.",
+        *([f"{others}."] if (others := tell_other_pairs(counts)) else []),
     ]
-    sentences = [*(of_pairs if counts["compared"] else ()), f"Of {cells.height} single cells, {by_verdict}."]
+    sentences = [*(of_pairs if counts["compared"] else ()), tell_cells(own)]
     if counts["missing"] and counts["compared"]:
         sentences.append(f"This archive lacks a cell of {counts['missing']} more.")
     if counts["suspect"]:
@@ -235,10 +224,11 @@ def _compare_matches(own: pl.DataFrame) -> str:
     if counts == others:
         return ""
     way = {"name": "by effect", "dimensionless": "by name"}[own["match"].drop_nulls()[0]]
+    told = f"{others['reproduced']} of {others['compared']} pairs are reproduced"
+    told = ", ".join(filter(None, (told, tell_other_pairs(others))))
     return (
-        f"Matched {way} instead, {others['reproduced']} of {others['compared']} pairs are reproduced, "
-        f"{others['not_reproduced']} are not, and {others['undecided']} are undecided; as matched here it is "
-        f"{counts['reproduced']} of {counts['compared']}, {counts['not_reproduced']} and {counts['undecided']}."
+        f"Matched {way} instead, {told}; as matched here it is {counts['reproduced']} of "
+        f"{counts['compared']}, {counts['not_reproduced']} and {counts['undecided']}."
     )
 
 
