@@ -3,8 +3,10 @@
 from typing import Any
 
 import polars as pl
+import pytest
 
 from ccreport.core.tables import conform
+from ccreport.summarise.grids.headings import head_column, name_tables, shorten_titles
 from ccreport.summarise.summarise import lay_out_table
 
 DECLARED: dict[str, Any] = {
@@ -46,3 +48,27 @@ def test_rows_follow_the_declared_order_and_lead_to_their_own_cells() -> None:
         [["1 flow", "0"], ["1 flow", "2"], ["1 flow", "10"], ["16 flows", "2"]],
         [1, 3, 5, 4],
     )
+
+
+@pytest.mark.parametrize(
+    ("column", "own", "heading"),
+    [
+        ("loss_pct", None, "Loss (%)"),
+        ("loss_pct", "Loss", "Loss (%)"),
+        ("loss_pct", "Loss in %", "Loss in %"),
+        ("rtt_ms", "Round-trip time", "Round-trip time (ms)"),
+        # Its values bring theirs.
+        ("path_rtt", "Round-trip time", "Round-trip time"),
+        ("buffer_bytes", "Buffer size", "Buffer size"),
+        ("flows_count", "Flows", "Flows"),
+    ],
+)
+def test_an_evaluations_heading_keeps_the_unit_of_its_column(column: str, own: str | None, heading: str) -> None:
+    assert head_column(column, own) == heading
+
+
+def test_rows_of_another_table_go_by_its_title() -> None:
+    titles = {"table_2_testbed": "Table II: mean", "means": "Goodput by orbit", "retransmits": "Retransmit ratio"}
+    rows = pl.DataFrame({"table_name": [*titles]})
+    named = name_tables(rows, shorten_titles({name: {"title": title} for name, title in titles.items()}))
+    assert named["table_name"].to_list() == ["Table II", "Goodput by orbit", "retransmits"]

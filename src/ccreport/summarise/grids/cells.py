@@ -27,6 +27,7 @@ from ccreport.summarise.grids.headings import (
     describe_shared,
     format_answer,
     format_name,
+    head_column,
     is_percentage,
     name_quantities,
     name_value,
@@ -85,7 +86,7 @@ def lay_out_cells(
     return Grid(
         table=table,
         title=declared["title"],
-        stubs=[declared["headings"].get(name) or write_heading(name) for name in rows],
+        stubs=[head_column(name, declared["headings"].get(name)) for name in rows],
         names=[[format_name(name, value) for name, value in zip(rows, key, strict=True)] for key in keys],
         spanners=[span_groups(columns, groups, level, len(MEASURES)) for level in range(len(columns))],
         headings=[*MEASURES] * len(groups),

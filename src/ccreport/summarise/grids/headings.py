@@ -7,6 +7,7 @@ from typing import Any, Final
 
 import polars as pl
 
+from ccreport.core.evaluation import MEANS
 from ccreport.core.text import count_things
 from ccreport.summarise.grids.grid import MISSING, format_size, rate_unit
 
@@ -198,6 +199,15 @@ def _name_stage(stage: Mapping[str, Any]) -> str:
     return " ".join(words.format(stage[key]) for key, words in shown.items() if key in stage)
 
 
+def head_column(column: str, own: str | None) -> str:
+    """Return the heading of a column: an evaluation's own with the unit that its values lack, or that of its name."""
+    heading = write_heading(column)
+    _, _, unit = heading.removesuffix(")").partition(" (")
+    if not own:
+        return heading
+    return own if not unit or unit in own else f"{own} ({unit})"
+
+
 def format_answer(value: bool | None) -> str:
     """Return what a column whose heading is a question answers."""
     return MISSING if value is None else "yes" if value else "no"
@@ -238,7 +248,8 @@ def _list_of_quantity(rows: pl.DataFrame) -> list[str]:
 def shorten_titles(tables: Mapping[str, Mapping[str, Any]]) -> dict[str, str]:
     """Return what tables of an evaluation are called in rows of others, by name: "Table II" of "Table II: mean …"."""
     titles = {name: facts["title"].partition(":")[0] for name, facts in tables.items()}
-    return {name: title for name, title in titles.items() if title.startswith("Table ")}
+    # Each evaluation asks something else of means, and says so in its title.
+    return {name: title for name, title in titles.items() if title.startswith("Table ") or name == MEANS}
 
 
 def name_tables(rows: pl.DataFrame, titles: Mapping[str, str]) -> pl.DataFrame:

@@ -10,7 +10,7 @@ import polars as pl
 from ccreport.core.tables import Column, TableSchema
 from ccreport.summarise.grids.cells import find_intervals, merge_orders, order_groups
 from ccreport.summarise.grids.grid import MISSING, Cell, Grid
-from ccreport.summarise.grids.headings import write_heading
+from ccreport.summarise.grids.headings import head_column, write_heading
 from ccreport.summarise.grids.settings import span_groups
 from ccreport.summarise.questions import LABELS
 from ccreport.summarise.table_sources import BETWEEN_LABELS
@@ -66,7 +66,7 @@ def order_rows(grid: Grid) -> Grid:
 
 def head_rows(grid: Grid, headings: Mapping[str, str]) -> Grid:
     """Return a grid with the evaluation's headings of columns that name its rows, by these columns' names."""
-    own = {write_heading(name): heading for name, heading in headings.items()}
+    own = {write_heading(name): head_column(name, heading) for name, heading in headings.items()}
     return replace(grid, stubs=[own.get(stub, stub) for stub in grid.stubs])
 
 
