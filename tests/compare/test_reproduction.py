@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 import pytest
+import yaml
 from archives import ROOT, write_yaml
 from condition_runs import build_database
 from scipy import stats
@@ -22,8 +23,11 @@ from ccreport.core.declared_files import DeclarationError
 from ccreport.core.errors import InputError
 from ccreport.core.evaluation import load_evaluation
 from ccreport.core.tables import read_table
+from ccreport.figures.select.check_sql import check_sql
 from ccreport.summarise.database import QueryError
+from ccreport.summarise.label_values import check_label_values
 from ccreport.summarise.statistics.contrasts import Spread, contrast_strata
+from ccreport.summarise.view_columns import open_without_rows
 
 EVALUATION = ROOT / "evaluations/esnet-dtn.yaml"
 GENERIC = ROOT / "evaluations/generic.yaml"
@@ -690,6 +694,29 @@ def test_a_reproduction_is_of_named_cells_and_a_line_rate(
     with pytest.raises(DeclarationError) as caught:
         load_evaluation(path)
     assert said in str(caught.value)
+
+
+def test_the_documented_example_of_published_numbers_works(tmp_path: Path) -> None:
+    page = (ROOT / "reports/evaluations.qmd").read_text(encoding="utf-8")
+    whole, added, *_ = (
+        yaml.safe_load(block) for block in re.findall(r"^```yaml\n(.*?)^```", page, re.MULTILINE | re.DOTALL)
+    )
+    (values,) = re.findall(r"^```\n(test_group,.*?)^```", page, re.MULTILINE | re.DOTALL)
+    for part in ("labels", "tables"):
+        whole[part] |= added.pop(part)
+    path = tmp_path / "satellites.yaml"
+    write_yaml(path, whole | added)
+    (tmp_path / "satellites").mkdir()
+    (tmp_path / "satellites/table_2.csv").write_text(values, encoding="utf-8")
+    load_evaluation(path, looks_up=True)
+    cells = read_published(path)["table_2_testbed"]
+    assert [(cell.key[-2:], cell.rate_bps, cell.cv) for cell in cells] == [
+        (("RTT < 30 ms", "CUBIC"), 0.88e9, 0.03),
+        (("RTT < 30 ms", "Reno"), 0.86e9, None),
+    ]
+    with open_without_rows(path) as connection:
+        check_sql(connection, path)
+        check_label_values(connection, path)
 
 
 def test_a_reproduction_is_of_a_table_that_there_is(tmp_path: Path) -> None:

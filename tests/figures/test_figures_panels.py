@@ -2,6 +2,7 @@
 
 import json
 import re
+from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -17,8 +18,10 @@ from ccreport.core.evaluation import load_evaluation
 from ccreport.figures.kit import theme
 from ccreport.figures.kit.text import draw_notes
 from ccreport.figures.select.declaration import FigureError, list_panels, read_declaration
+from ccreport.figures.select.recording_database import Database
 from ccreport.figures.select.throughput_series import Bins, FigureTables, choose_bins, place_rows
 from ccreport.figures.throughput.assemble import _stretch_single
+from ccreport.figures.throughput.panels_by_condition import split_by_condition
 from ccreport.figures.wording.captions import _write_panel
 from ccreport.figures.wording.runs import DrawnAlgorithm, DrawnRun, name_run
 from ccreport.figures.write import plot_declaration, plot_figures
@@ -350,6 +353,17 @@ def test_each_condition_of_the_archive_is_a_panel(database: Path, tmp_path: Path
     # One condition needs no letter.
     together = plot(tmp_path / "both", database, title="Both", where="TRUE", panels_by=["mode", "flows_count"])
     assert "(a)" not in read(together / "caption.txt")
+
+
+def test_panels_go_by_what_labels_are_shown_as(database: Path, tmp_path: Path) -> None:
+    facts = {"overlapped": False, "where": "TRUE", "panels_by": ["mode"]}
+    declaration = read_declaration(declare(tmp_path, **facts), "f")
+    shown = replace(declaration, shown={"mode": {"bbr": "Bottleneck"}})
+    with Database(database) as opened:
+        titles = [
+            [panel["title"] for panel in split_by_condition(one, opened)[0].panels] for one in (declaration, shown)
+        ]
+    assert titles == [["bbr", "cubic"], ["Bottleneck", "cubic"]]
 
 
 def test_the_queue_is_named_where_queues_differ_in_the_archive(tmp_path: Path) -> None:

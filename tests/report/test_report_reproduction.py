@@ -490,6 +490,7 @@ def test_a_cell_that_is_inconsistent_by_less_than_the_margin_says_so() -> None:
         make_pair(cell, cell_verdict="inconsistent", value_ratio=ratio) for cell, ratio in (("a", 1.05), ("b", 0.997))
     )
     shown = html.unescape(render_reproduction(make_compared(far, near), TITLES, ALGORITHMS))
+    assert "The published rates are taken as the sender’s rates (throughput), those here are the" in shown
     assert "Of 4 single cells, 2 differ by less than 5 % and 2 by more." in shown
     alike = make_pair("c", cell_verdict="consistent")
     of_all = html.unescape(render_reproduction(make_compared(far, near, alike), TITLES, ALGORITHMS))

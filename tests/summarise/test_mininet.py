@@ -334,8 +334,8 @@ def test_names_from_an_archive_are_text_in_a_figure(tmp_path: Path) -> None:
 
 
 def read_example() -> str:
-    # Another one, complete with tables, is for the test of means.
-    example, _ = re.findall(
+    # The others, one of published numbers and one complete with tables, are for other tests.
+    example, *_ = re.findall(
         r"^```yaml\n(.*?)^```", (ROOT / "reports/evaluations.qmd").read_text(), re.DOTALL | re.MULTILINE
     )
     return example

@@ -126,3 +126,7 @@ def test_questions_have_labels_as_they_are_shown() -> None:
     shown = show_names(rows, {"path_class": {"esnet": "ESnet"}, "sender_speed": {"40g": "40G"}})
     assert shown["question"].to_list() == ["40G sender, ESnet, both", "no loss"]
     assert shown["path_class"].to_list() == ["ESnet", "other"]
+    # As questions about means have them, behind the label's name.
+    means = pl.DataFrame({"question": ["path kind far, RTT 5 ms", "path kind farther", "far"]})
+    named = show_names(means, {"path_kind": {"far": "GEO"}})
+    assert named["question"].to_list() == ["path kind GEO, RTT 5 ms", "path kind farther", "GEO"]

@@ -14,6 +14,7 @@ from ccreport.core.declared_files import DeclarationError
 from ccreport.core.evaluation import load_evaluation
 from ccreport.core.schema_problems import Place, guess
 from ccreport.figures.select.series import UNKNOWN_CC, start_of_client
+from ccreport.summarise.grids.publication import Shown, read_shown_names
 from ccreport.summarise.refused_sql import describe_refusal, find_tokens
 
 Rate = Literal["goodput", "throughput"]
@@ -82,7 +83,8 @@ class FigureDeclaration:
     reported). `panels` are declared with conditions of their own, over the runs that match that of the figure. In what
     `list_panels` returns it is `among`. `panels_by` are columns of which each combination is a panel instead. `table`
     is a published table whose cells are drawn, `until_s` the end of the time axis where it is not that of the test.
-    `names` are the evaluation's own of algorithms of the kernel, `question` is the first page's that it answers.
+    `names` are the evaluation's own of algorithms of the kernel, `shown` of values of its labels, `question` is the
+    first page's that it answers.
     """
 
     name: str
@@ -100,6 +102,7 @@ class FigureDeclaration:
     question: str = ""
     among: str = "TRUE"
     names: Mapping[str, str] = field(default_factory=dict)
+    shown: Shown = field(default_factory=dict)
 
 
 def choose_view(kind: str, table: str = "") -> str:
@@ -126,7 +129,7 @@ def read_declarations(
     absent = next((figure for figure in figures if figure not in declared), None)
     if absent is not None:
         raise FigureError(f"no figure `{absent}`{guess(absent, declared)}")
-    names = {"names": whole["algorithm_names"]}
+    names = {"names": whole["algorithm_names"], "shown": read_shown_names(whole["labels"])}
     kind = changes.get("kind")
     given = {figure: _keep_taken(declared[figure], kind) if kind else declared[figure] for figure in figures}
     return [declare_figure(figure, facts | names | dict(changes)) for figure, facts in given.items()]

@@ -12,6 +12,7 @@ from ccreport.figures.select.declaration import FigureDeclaration, refuse_where
 from ccreport.figures.select.recording_database import Database
 from ccreport.figures.wording.conditions import describe_panel
 from ccreport.summarise.database import quote_name, quote_text
+from ccreport.summarise.grids.publication import Shown
 
 PANELS_AT_MOST: Final = 12
 # By what panels are in order; the name need not be among the columns that tell panels apart.
@@ -48,7 +49,7 @@ def split_by_condition(declaration: FigureDeclaration, database: Database) -> tu
     rows = sort_conditions(conditions.select(ordered).rows(), ordered)
     found = pl.DataFrame(rows, schema=conditions.select(ordered).schema, orient="row").select(varying).rows()
     name = _name_parameter(database, where) if "parameter_value" in varying else None
-    panels = [_declare(varying, values, name) for values in found[:PANELS_AT_MOST]]
+    panels = [_declare(varying, values, name, declaration.shown) for values in found[:PANELS_AT_MOST]]
     others = len(found) - len(panels)
     said = f"Of {len(found)} conditions the first {PANELS_AT_MOST} are drawn." if others else ""
     return replace(declaration, panels=panels), said
@@ -61,14 +62,18 @@ def _name_parameter(database: Database, where: str) -> str | None:
     return names[0] if len(names) == 1 else None
 
 
-def _declare(columns: Sequence[str], values: Sequence[Any], parameter: str | None) -> dict[str, str]:
+def _declare(
+    columns: Sequence[str], values: Sequence[Any], parameter: str | None, shown_names: Shown
+) -> dict[str, str]:
     tests = [
         f"{quote_name(column)} IS NOT DISTINCT FROM {_quote(value)}"
         for column, value in zip(columns, values, strict=True)
     ]
     # A value goes by the name of its parameter, if that is one for all: build after.
     shown = {
-        "parameter_name" if parameter and value and column == "parameter_value" else column: value
+        "parameter_name" if parameter and value and column == "parameter_value" else column: (
+            shown_names.get(column, {}).get(value, value)
+        )
         for column, value in zip(columns, values, strict=True)
     }
     if "parameter_name" in shown and "parameter_value" not in shown and parameter:

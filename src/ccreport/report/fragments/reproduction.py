@@ -196,7 +196,7 @@ def _list_all_cells(own: pl.DataFrame, title: str, algorithms: list[str]) -> str
 def _describe_rates(own: pl.DataFrame) -> str:
     """Return which rates are compared, and how cells are matched."""
     there, here = (sorted(set(own[name].drop_nulls())) for name in ("expected_basis", "rate_basis"))
-    compared = f"The published rates are {_name_bases(there)}, those here {_name_bases(here)}."
+    compared = f"The published rates are taken as {_name_bases(there)}, those here are {_name_bases(here)}."
     sentences = [compared if there else f"The rates here are {_name_bases(here)}."]
     lines = own["line_rate_bps"].drop_nulls().unique().sort()
     if lines.len() and own["expected_line_rate_bps"].drop_nulls().len():

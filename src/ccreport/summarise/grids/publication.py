@@ -67,11 +67,14 @@ def show_names(rows: pl.DataFrame, shown: Shown) -> pl.DataFrame:
 
 
 def show_names_within(texts: pl.Series, shown: Shown) -> pl.Series:
-    """Return texts that join values of labels, "40g sender, esnet", with the values as they are shown."""
-    for value, name in (pair for names in shown.values() for pair in names.items()):
-        texts = texts.str.replace_all(
-            rf"(^|, ){re.escape(value)}\b( sender)?", f"${{1}}{name.replace('$', '$$')}${{2}}"
-        )
+    """Return texts that join values of labels, "40g sender, esnet", with the values as they are shown.
+
+    So with those behind the label's own name, "orbit geostationary", as questions about means have them.
+    """
+    for label, names in shown.items():
+        for value, name in names.items():
+            pattern = rf"(^|, )({re.escape(label.replace('_', ' '))} )?{re.escape(value)}\b( sender)?"
+            texts = texts.str.replace_all(pattern, f"${{1}}${{2}}{name.replace('$', '$$')}${{3}}")
     return texts
 
 
