@@ -236,17 +236,14 @@ def test_the_configured_results_answer_where_none_are_named(
     assert main(["sql", query, "--database", "results"]) == 0
     assert " it is 1 " in capsys.readouterr().out
     Path("config.yaml").write_text("evaluation: evaluations/other.yaml\n")
-    said = "note: results/own answers, as the configured evaluation `other` is not built; --database names others\n"
+    said = (
+        "note: results/own is asked first, as the configured evaluation `other` is not built; --database names others\n"
+    )
     assert main(["sql", query]) == 0
     printed = capsys.readouterr()
-    # Beside piped rows nothing is said, unless there are none.
-    assert (" it is 1 " in printed.out, printed.err) == (True, "")
+    assert (" it is 1 " in printed.out, printed.err) == (True, said)
     assert main(["sql", "FROM nothing"]) == 1
     assert capsys.readouterr().err.startswith(f"{said}ccreport: ")
-    with monkeypatch.context() as terminal:
-        terminal.setattr("sys.stdout.isatty", lambda: True)
-        assert main(["sql", query]) == 0
-    assert capsys.readouterr().err == said
     assert main(["explain", "tables"]) == 0
     assert capsys.readouterr().err == said
     Path("config.yaml").write_text("pathvars: {results: nowhere}\n")
@@ -315,3 +312,44 @@ def test_an_answer_that_cannot_be_saved_is_not_the_databases_fault(
     target = tmp_path / "absent/x.csv"
     assert main(["sql", f"COPY (FROM runs) TO '{target}'", "--database", str(database)]) == 1
     assert capsys.readouterr().err == f'ccreport: Cannot open file "{target}": No such file or directory\n'
+
+
+@pytest.mark.parametrize(
+    ("query", "said"),
+    [
+        ("COPY (FROM names) TO '/dev/full' (FORMAT csv)", "No space left on device"),
+        ("FROM 'none.csv'", "none.csv"),
+        ("ATTACH 'broken.duckdb'", "broken.duckdb"),
+        # The program has variables of these names.
+        ("FROM query", "Table with name query does not exist"),
+        ("FROM connection", "Table with name connection does not exist"),
+    ],
+)
+def test_what_a_query_itself_cannot_reach_is_not_blamed_on_the_results(
+    query: str, said: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("results/own").mkdir(parents=True)
+    pl.DataFrame({"number": range(10_000)}).write_parquet("results/names.parquet")
+    with duckdb.connect("results/own/archive.duckdb") as connection:
+        connection.execute(f"CREATE VIEW names AS {read_files([Path('results/names.parquet')])}")
+    Path("broken.duckdb").write_text("no database " * 2000, encoding="utf-8")
+    assert main(["sql", query, "--database", "results/own"]) == 1
+    told = capsys.readouterr().err
+    assert said in told
+    assert "cannot be read" not in told
+    assert "Python" not in told
+
+
+@pytest.mark.parametrize("name", ["rows.csv", "rows.parquet"])
+def test_a_file_that_is_not_a_database_is_told(
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    rows = pl.DataFrame({"number": [1]})
+    rows.write_csv("rows.csv")
+    rows.write_parquet("rows.parquet")
+    for command in (["sql", "SELECT 1"], ["explain", "runs"], ["export", "r1"]):
+        assert main([*command, "--database", name]) == 1
+        said = f"ccreport: {command[0]}: {name} is not a database; sql \"FROM '{name}'\" asks a file\n"
+        assert capsys.readouterr().err.endswith(said.partition(": ")[2].partition(": ")[2])

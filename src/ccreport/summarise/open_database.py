@@ -15,6 +15,9 @@ def open_database(path: Path, *, read_only: bool = True) -> duckdb.DuckDBPyConne
     """Return a connection to a database; raise InputError, with what to type, where there is none at the path."""
     try:
         return duckdb.connect(str(path), read_only=read_only)
+    except duckdb.CatalogException as error:
+        # It takes a CSV, Parquet or JSON file for a database in memory.
+        raise InputError(f"{path} is not a database; sql \"FROM '{path}'\" asks a file") from error
     except duckdb.IOException as error:
         if path.is_file():
             raise InputError(f"{path} cannot be opened: {str(error).partition(chr(10))[0]}") from error

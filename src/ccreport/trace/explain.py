@@ -1,6 +1,5 @@
 """What a number of a published table is made of: its runs, their raw files, and the number computed from them alone."""
 
-import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -22,13 +21,13 @@ from ccreport.trace.comparison import TERMS, describe_comparison
 from ccreport.trace.explain_exhibit import KINDS, describe_all, describe_figure, find_exhibit, has_exhibit, has_namesake
 from ccreport.trace.find_table import (
     describe_others,
-    describe_unconfigured,
     find_database,
     find_databases,
     find_results,
     find_table,
     list_claims,
     list_tables,
+    note_unconfigured,
     resolve_built,
 )
 from ccreport.trace.origins import describe_numbers, describe_sources, show_query
@@ -66,8 +65,8 @@ def explain(
     if evaluation:
         evaluation = str(resolve_built(evaluation, place))
         place = _narrow(place, evaluation, table)
-    elif note := describe_unconfigured(database):
-        print(note, file=sys.stderr)
+    else:
+        note_unconfigured(database)
     kind = table.casefold().removesuffix("s")
     if kind in ("", *KINDS):
         print(describe_all(place, kind))

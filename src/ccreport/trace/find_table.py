@@ -3,7 +3,7 @@
 import contextlib
 import shlex
 import sys
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any, Final
 
@@ -67,18 +67,10 @@ def name_evaluation(evaluation: Path, database: Path) -> str:
     return f"--evaluation {shlex.quote(name)}{name_folder(database)}"
 
 
-@contextlib.contextmanager
-def noting_unconfigured(asked: Path | None) -> Iterator[None]:
-    """Say on stderr what `describe_unconfigured` does to who reads answers on a terminal; else only beside an error."""
-    told = describe_unconfigured(asked)
-    if told and sys.stdout.isatty():
+def note_unconfigured(asked: Path | None) -> None:
+    """Say on stderr what `describe_unconfigured` does."""
+    if told := describe_unconfigured(asked):
         print(told, file=sys.stderr)
-    try:
-        yield
-    except InputError:
-        if told and not sys.stdout.isatty():
-            print(told, file=sys.stderr)
-        raise
 
 
 def describe_unconfigured(asked: Path | None) -> str | None:
@@ -95,7 +87,7 @@ def describe_unconfigured(asked: Path | None) -> str | None:
         return None
     is_there = any(database.parent.name == configured for database in databases)
     why = "is older than the last reading of an archive" if is_there else "is not built"
-    return f"note: {first} answers, as the configured evaluation `{configured}` {why}; --database names others"
+    return f"note: {first} is asked first, as the configured evaluation `{configured}` {why}; --database names others"
 
 
 def find_databases(place: Path) -> list[Path]:

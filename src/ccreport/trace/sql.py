@@ -20,7 +20,7 @@ from ccreport.summarise.open_results import asking_from, open_results
 from ccreport.summarise.refused_sql import TABLE, describe_refusal
 from ccreport.summarise.view_columns import describe_columns, list_closed
 from ccreport.trace.absent_values import describe_absent_values
-from ccreport.trace.find_table import find_databases, find_elsewhere, find_results, noting_unconfigured
+from ccreport.trace.find_table import find_databases, find_elsewhere, find_results, note_unconfigured
 from ccreport.trace.queries.pooled_columns import describe_pooled
 
 # A published table is there twice: as it was published, and as the view that it is made by.
@@ -44,6 +44,8 @@ NAME: Final = re.compile(r"\w+")
 SENTENCE_END: Final = re.compile(r"(?:\.|;)(?:\s|$)")
 # Cannot open file "/nope/x.csv": No such file or directory
 QUOTED: Final = re.compile(r'"([^"]+)"')
+# COPY … TO '/dev/stdout', of which `head` reads the first lines only
+BROKEN_PIPE: Final = "Broken pipe"
 LONG_TYPE: Final = re.compile(r"\(.*\)", re.DOTALL)
 # Meanings are not made narrower than this.
 LEAST_WIDTH: Final = 30
@@ -74,8 +76,11 @@ def sql(query: str = TABLES, /, database: Path | None = None, rows: int = 100) -
     width = shutil.get_terminal_size((WIDE, 0)).columns
     place = find_databases(find_results(database))[0]
     folder, called_in = place.resolve().parent, Path.cwd()
-    with noting_unconfigured(database), open_results(place) as connection, asking_from(called_in, connection):
+    note_unconfigured(database)
+    with open_results(place) as connection, asking_from(called_in, connection):
         _add_views(connection, folder)
+        # The program's own variables are no tables.
+        connection.execute("SET python_enable_replacements = false")
         try:
             if query.strip(" ;\n").upper() == "SHOW TABLES":
                 query = TABLES
@@ -97,8 +102,10 @@ def sql(query: str = TABLES, /, database: Path | None = None, rows: int = 100) -
             with contextlib.redirect_stdout(shown):
                 found.show(max_width=width, max_rows=rows)
         except duckdb.IOException as error:
-            # Of the database's own files, unless the query names the file.
-            if not any(path in query for path in QUOTED.findall(str(error))):
+            if BROKEN_PIPE in str(error):
+                raise BrokenPipeError from error
+            # Of the results' own files, unless the query names the file.
+            if str(folder.parent) in str(error) and not any(path in query for path in QUOTED.findall(str(error))):
                 raise
             raise QueryError(describe_refusal(error)) from error
         except duckdb.Error as error:
