@@ -10,10 +10,11 @@ from typing import Any, Final
 from ccreport.compare.verdicts import spread_of_interval, spread_published
 from ccreport.core.declared_files import DeclarationError, blame, show_path
 from ccreport.core.errors import InputError
-from ccreport.core.evaluation import PUBLISHED_COLUMNS, load_evaluation, name_buckets
+from ccreport.core.evaluation import PUBLISHED_COLUMNS, load_evaluation
 from ccreport.core.schema_problems import Place, format_place, guess
 from ccreport.core.tables import Column, TableError, load_schema, read_table
 from ccreport.core.text import count_things
+from ccreport.core.units import name_buckets
 from ccreport.summarise.statistics.contrasts import Spread
 
 BOOLEANS: Final = {"true": True, "false": False}

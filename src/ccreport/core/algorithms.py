@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from ccreport.core.declared_files import DeclarationError, blame
-from ccreport.core.schema_problems import guess_near
+from ccreport.core.schema_problems import Place, guess_near
 
 # Of Linux 6.12's net/ipv4/tcp_*.c, and of the branches of BBR, L4S and BPF.
 KNOWN: Final = (
@@ -64,3 +64,14 @@ def list_doubtful(groups: Mapping[str, Any], path: Path) -> Iterator[Declaration
             if doubt := doubt_algorithm(member):
                 place = ("algorithms", group, "members", number)
                 yield blame(path, DeclarationError(f"algorithms.{group}.members: {doubt}", place))
+
+
+def list_repeated(groups: Mapping[str, Any]) -> Iterator[tuple[Place, str]]:
+    """Yield place and words of each algorithm that is twice among the members of an evaluation's groups."""
+    held: dict[str, str] = {}
+    for group, facts in groups.items():
+        for number, member in enumerate(facts["members"]):
+            if member in held:
+                where = f"in two groups: {held[member]} and {group}" if held[member] != group else f"twice in {group}"
+                yield ("algorithms", group, "members", number), f"algorithms: {member} is {where}; delete one of them"
+            held[member] = group

@@ -2,20 +2,16 @@
 
 import itertools
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
 
+from ccreport.core.algorithms import list_repeated
 from ccreport.core.declarations import QUERIES, SCHEMAS, list_tables, load_yaml
 from ccreport.core.declared_files import DeclarationError, blame, load_declared, show_path
-from ccreport.core.evaluation_faults import (
-    list_same_names,
-    list_wrong_bounds,
-    list_wrong_numbers,
-    list_wrong_scales,
-)
 from ccreport.core.schema_problems import Place, format_place, guess, guess_path
-from ccreport.core.words import bound_check
+from ccreport.core.units import name_buckets
+from ccreport.core.words import bound_check, list_wrong_bounds
 
 # Beside `schemas`, as the files that come with the pipeline are.
 EVALUATIONS: Final = SCHEMAS.parent / "evaluations"
@@ -134,16 +130,6 @@ def doubt_margin(path: Path, evaluation: Mapping[str, Any]) -> DeclarationError 
     return blame(path, DeclarationError(said, ("equal_within_pct",)))
 
 
-def name_buckets(edges: list[float]) -> list[str]:
-    """Return the names of the RTT buckets of ascending lower edges (ms): unknown, below each edge, from the last on.
-
-    No RTT is below an edge at 0.
-    """
-    pairs = [(lower, upper) for lower, upper in itertools.pairwise((0, *edges)) if upper > 0]
-    between = [f"RTT {lower:g}–{upper:g} ms" if lower > 0 else f"RTT < {upper:g} ms" for lower, upper in pairs]
-    return ["RTT unknown", *between, f"RTT ≥ {edges[-1]:g} ms"]
-
-
 def _list_absent(evaluation: Mapping[str, Any], folder: Path) -> Iterator[tuple[Place, str]]:
     """Yield place and words of each name of something outside of the file that does not exist."""
     tables: dict[str, Any] = evaluation["tables"]
@@ -185,9 +171,9 @@ def _describe_missing(expected: Path) -> str:
 
 def _list_unknown(evaluation: Mapping[str, Any]) -> Iterator[tuple[Place, str]]:
     """Yield place and words of each name that refers to nothing, and of what one part has wrong by itself."""
-    yield from _list_repeated_members(evaluation["algorithms"])
+    yield from list_repeated(evaluation["algorithms"])
     for label, facts in evaluation["labels"].items():
-        yield from list_same_names(label, facts)
+        yield from _list_same_names(label, facts)
     for table, facts in evaluation["tables"].items():
         yield from _list_wrong_axes(table, facts)
     edges = evaluation["rtt_bucket_edges_ms"]
@@ -214,16 +200,6 @@ def _list_references(evaluation: Mapping[str, Any]) -> Iterator[tuple[Place, str
     yield ("front_figures",), "figure", evaluation["front_figures"], figures
 
 
-def _list_repeated_members(groups: Mapping[str, Any]) -> Iterator[tuple[Place, str]]:
-    held: dict[str, str] = {}
-    for group, facts in groups.items():
-        for number, member in enumerate(facts["members"]):
-            if member in held:
-                where = f"in two groups: {held[member]} and {group}" if held[member] != group else f"twice in {group}"
-                yield ("algorithms", group, "members", number), f"algorithms: {member} is {where}; delete one of them"
-            held[member] = group
-
-
 def _list_wrong_published(evaluation: Mapping[str, Any]) -> Iterator[tuple[Place, str]]:
     published, is_shown = evaluation["published"], "published_values" in evaluation["tables"]
     if is_shown and not published:
@@ -231,7 +207,7 @@ def _list_wrong_published(evaluation: Mapping[str, Any]) -> Iterator[tuple[Place
     if published and not is_shown:
         yield ("published",), "published: declare `published_values: {title: …}` in `tables`, which shows these numbers"
     for exhibit, facts in published.items():
-        yield from list_wrong_numbers(exhibit, facts)
+        yield from _list_wrong_numbers(exhibit, facts)
 
 
 def _list_wrong_reproductions(evaluation: Mapping[str, Any]) -> Iterator[tuple[Place, str]]:
@@ -248,7 +224,7 @@ def _list_wrong_reproductions(evaluation: Mapping[str, Any]) -> Iterator[tuple[P
         if facts["line_rate_bps"] < LINE_RATE_AT_LEAST_BPS:
             named: Place = (*place, "line_rate_bps")
             yield named, f"{format_place(named)}: {facts['line_rate_bps']:,} bit/s; write 10_000_000_000 for 10 Gbit/s"
-        yield from list_wrong_scales(table, facts, name_buckets(evaluation["rtt_bucket_edges_ms"]))
+        yield from _list_wrong_scales(table, facts, name_buckets(evaluation["rtt_bucket_edges_ms"]))
 
 
 def _list_wrong_axes(table: str, facts: Mapping[str, Any]) -> Iterator[tuple[Place, str]]:
@@ -281,6 +257,42 @@ def _list_unknown_columns(
         if name not in known:
             place = ("tables", table, part, name if part in ("headings", "column_notes") else facts[part].index(name))
             yield place, f"tables.{table}.{part}: {table} has no column `{name}`{guess(name, known)}"
+
+
+def _list_same_names(label: str, facts: Mapping[str, Any]) -> Iterator[tuple[Place, str]]:
+    """Yield place and words of each value of a label that tables would show by the name of another."""
+    held: dict[str, str] = {}
+    for number, case in enumerate(facts["cases"]):
+        shown = case.get("shown", case["value"])
+        if held.setdefault(shown, case["value"]) != case["value"]:
+            place = ("labels", label, "cases", number, "shown" if "shown" in case else "value")
+            yield place, f"labels.{label}: `{held[shown]}` and `{case['value']}` would both be shown as `{shown}`"
+
+
+def _list_wrong_numbers(exhibit: str, facts: Mapping[str, Any]) -> Iterator[tuple[Place, str]]:
+    """Yield place and words of each published cell that does not fit its columns, or whose range is upside down."""
+    for number, cell in enumerate(facts["cells"]):
+        *key, value = cell
+        low, high = value if isinstance(value, list) else (value, value)
+        is_key = len(key) == len(facts["columns"]) and not any(isinstance(part, list) for part in key)
+        is_number = not isinstance(value, str) and (low, high) != (None, None)
+        place, said = ("published", exhibit, "cells", number), f"published.{exhibit}.cells: {cell}"
+        if not (is_key and is_number):
+            yield place, f"{said} is not a value of each column and a number or a range"
+        elif low is not None and high is not None and low > high:
+            yield place, f"{said}: no value is at least {low:g} and at most {high:g}; write [{high:g}, {low:g}]"
+
+
+def _list_wrong_scales(table: str, facts: Mapping[str, Any], buckets: Collection[str]) -> Iterator[tuple[Place, str]]:
+    """Yield place and words of what cells of a reproduction cannot be matched by; `buckets` are those of RTTs."""
+    place: Place = ("reproduction", table)
+    if facts["match"] == "dimensionless" and "scale" not in facts:
+        said = "`match: dimensionless` needs `scale`, which says what has the same effect"
+        yield (*place, "match"), f"{format_place(place)}: {said}"
+    for name in facts.get("scale", {}).get("rtt_ms", ()):
+        if name not in buckets:
+            named = (*place, "scale", "rtt_ms", name)
+            yield named, f"{format_place(named[:-1])}: no bucket is called `{name}`{guess(name, buckets)}"
 
 
 def _list_others(names: Iterable[str], known: Iterable[str]) -> list[str]:

@@ -4,6 +4,7 @@ The only module that knows a thousand from a million. Rates are decimal (tc, ss 
 sizes of iperf3 (`-n 1M`) are binary, as that program reads them.
 """
 
+import itertools
 import os
 import re
 from typing import Final
@@ -88,3 +89,13 @@ def read_whole_number(variable: str, least: int, most: int) -> int | None:
     raise InputError(
         f"{variable} is {text!r} in the environment; write a whole number from {least} to {most}, or unset it"
     )
+
+
+def name_buckets(edges: list[float]) -> list[str]:
+    """Return the names of the RTT buckets of ascending lower edges (ms): unknown, below each edge, from the last on.
+
+    No RTT is below an edge at 0.
+    """
+    pairs = [(lower, upper) for lower, upper in itertools.pairwise((0, *edges)) if upper > 0]
+    between = [f"RTT {lower:g}–{upper:g} ms" if lower > 0 else f"RTT < {upper:g} ms" for lower, upper in pairs]
+    return ["RTT unknown", *between, f"RTT ≥ {edges[-1]:g} ms"]

@@ -5,11 +5,16 @@ names the publication's words and the word of this table that they are read as.
 """
 
 import math
-from collections.abc import Callable, Mapping
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
+from ccreport.core.schema_problems import Place, guess
+
 Bounds = tuple[float, float]
+# faster, higher, increases (without a number)
+PHRASES_END: Final = re.compile(r", | \(.*")
 
 # Two rates that differ by less are called similar, and no rate is called higher for less.
 ALIKE: Final = 1.1
@@ -194,3 +199,23 @@ def bound_check(check: Mapping[str, Any]) -> dict[str, float]:
         return {name: check[name] for name in ("at_least", "at_most") if name in check}
     low, high = WORDS[check["word"]].bound(float(check.get("of", check.get("paper", 1))))
     return {name: bound for name, bound in (("at_least", low), ("at_most", high)) if math.isfinite(bound)}
+
+
+def list_wrong_bounds(claim: str, checks: Sequence[Mapping[str, Any]]) -> Iterator[tuple[Place, str]]:
+    """Yield place and words of each check of a claim that names no bounds, unknown ones, or ones that nothing meets."""
+    for number, check in enumerate(checks):
+        place, word = ("claims", claim, "checks", number, "word"), check.get("word")
+        given = {end: check[end] for end in ("at_least", "at_most") if end in check}
+        if word is not None and word not in WORDS:
+            meant = next((known for known, facts in WORDS.items() if word in PHRASES_END.split(facts.phrases)), None)
+            hint = f"; did you mean `{meant}`?" if meant else guess(word, WORDS)
+            yield place, f"claims.{claim}.checks: no word `{word}`{hint}"
+        # A release has the numbers beside the word.
+        elif word is not None and given and given != bound_check(check):
+            yield place, f"claims.{claim}.checks: `{word}` gives the bounds, so there is no other at_least or at_most"
+        elif word is None and not given:
+            said = f"claims.{claim}, check `{check['name']}`: nothing says which values it accepts"
+            yield place[:-1], f"{said}; name a word, at_least or at_most"
+        elif len(given) > 1 and check["at_least"] > check["at_most"]:
+            said = f"claims.{claim}, check `{check['name']}`: no value is at least {check['at_least']:g}"
+            yield (*place[:-1], "at_most"), f"{said} and at most {check['at_most']:g}"

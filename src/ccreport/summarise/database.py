@@ -21,12 +21,12 @@ import duckdb
 from ccreport.core.declarations import read_query
 from ccreport.core.declared_files import DeclarationError, blame, show_path
 from ccreport.core.errors import InputError
-from ccreport.core.evaluation import load_evaluation, name_buckets
+from ccreport.core.evaluation import load_evaluation
 from ccreport.core.schema_problems import Place
+from ccreport.core.units import name_buckets
 from ccreport.measure import ARCHIVE_TABLES, EXPERIMENT_TABLES
 from ccreport.rebuild.batches import read_batches, table_files
 from ccreport.summarise.algorithm_names import create_algorithms
-from ccreport.summarise.edge_views import UNGROUPED, label_edge, list_edge_sql
 from ccreport.summarise.loss_patterns import mark_loss_patterns
 from ccreport.summarise.open_database import open_database
 from ccreport.summarise.path_settings import name_forward, share_measured_rtts
@@ -34,7 +34,7 @@ from ccreport.summarise.published import find_published_fault, select_cells
 from ccreport.summarise.questions import COMPARISONS
 from ccreport.summarise.refused_sql import find_refused
 from ccreport.summarise.suspect_runs import NO_SUSPECTS, leave_out_suspects, mark_suspects
-from ccreport.summarise.table_sources import RPC_TABLES, select_source
+from ccreport.summarise.table_sources import RPC_TABLES, UNGROUPED, label_edge, list_edge_sql, select_source
 
 # Columns that every labelled view has before the evaluation's own labels.
 FIXED_LABELS: Final = """

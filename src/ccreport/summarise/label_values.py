@@ -12,9 +12,10 @@ import duckdb
 
 from ccreport.core.algorithms import KNOWN, name_algorithm
 from ccreport.core.declared_files import DeclarationError, blame
-from ccreport.core.evaluation import load_evaluation, name_buckets
+from ccreport.core.evaluation import load_evaluation
 from ccreport.core.schema_problems import Place, format_place, guess, guess_near
 from ccreport.core.tables import load_schema
+from ccreport.core.units import name_buckets
 from ccreport.summarise.database import DEFAULT_LABELS, connect, quote_name
 from ccreport.summarise.loss_patterns import LOSS_PATTERN, PATTERNS
 from ccreport.summarise.refused_sql import TOKEN

@@ -9,6 +9,7 @@ from ccreport.compare.expected import RUNS_AT_LEAST
 from ccreport.compare.pairs import SUSPECT, choose_pair
 from ccreport.compare.reproduction import ADDED, MISSING
 from ccreport.compare.verdicts import NOT_REPRODUCED, REPRODUCED, UNDECIDED
+from ccreport.core.text import count_are
 from ccreport.figures.wording.runs import join_names
 from ccreport.report.markup.escape import escape_text
 
@@ -76,3 +77,9 @@ def count_pairs(compared: pl.DataFrame) -> dict[str, int]:
         "missing": counted.filter("is_missing").height,
         "suspect": pairs.height - counted.height,
     }
+
+
+def tell_other_pairs(counts: Mapping[str, int]) -> str:
+    """Return how many pairs are not reproduced, and how many are undecided; no text where all are reproduced."""
+    said = {"not": counts["not_reproduced"], "undecided": counts["undecided"]}
+    return ", and ".join(f"{count_are(count)} {verdict}" for verdict, count in said.items() if count)

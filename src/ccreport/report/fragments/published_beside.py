@@ -1,5 +1,6 @@
 """A published table beside this archive's: means and CVs of both in the rows and columns of the publication."""
 
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from itertools import groupby
 from pathlib import Path
@@ -9,8 +10,10 @@ from typing import Any, Final
 import polars as pl
 
 from ccreport.compare.pairs import SUSPECT
+from ccreport.compare.reproduction import COMPARED
 from ccreport.compare.verdicts import CONSISTENT, INCONSISTENT, UNDECIDED
-from ccreport.core.text import make_label
+from ccreport.core.text import count_are, count_things, make_label
+from ccreport.report.fragments.compared_pairs import tell_few_runs
 from ccreport.report.markup.blocks import Html, text
 from ccreport.report.markup.escape import escape_text, fence_html
 from ccreport.report.markup.table_box import open_table_box
@@ -181,3 +184,22 @@ def _span(columns: list[tuple[Any, ...]], level: int, names: Mapping[str, str]) 
     """Yield the headings of a level above the columns, and how many columns of the table each spans."""
     for name, spanned in groupby(columns, key=lambda column: column[: level + 1]):
         yield names.get(name[-1], str(name[-1])), len(HEADINGS) * len(list(spanned))
+
+
+def tell_cells(own: pl.DataFrame) -> str:
+    """Return how many of the cells that are compared are the same, differ, or are undecided."""
+    cells = own.filter(pl.col("cell_state") == COMPARED).drop_nulls("cell_verdict")
+    named = Counter(map(name_verdict, cells.iter_rows(named=True)))
+    # 21 are the same within the intervals, 19 differ by less than 5 % and 38 by more · 3 are the same … and 2 differ
+    nearly, apart = named[NEARLY], named[APART]
+    differ = [f"{_differ(nearly)} by less than {100 * NEAR:g} %"] if nearly else []
+    differ += [f"{apart:,} by more" if nearly else _differ(apart)] if apart else []
+    same = [f"{count_are(named[WITHIN])} the {WITHIN}"] if named[WITHIN] else []
+    decided = (", " if len(differ) > 1 else " and ").join(filter(None, (*same, " and ".join(differ))))
+    undecided = f"{count_are(named[UNDECIDED])} undecided{tell_few_runs(cells)}" if named[UNDECIDED] else ""
+    said = "; ".join(filter(None, (decided, undecided)))
+    return f"Of {count_things(cells.height, 'single cell')}, {said}." if said else "No single cell can be compared."
+
+
+def _differ(count: int) -> str:
+    return f"{count:,} {'differs' if count == 1 else 'differ'}"

@@ -14,6 +14,7 @@ from ccreport.report.fragments.compared_pairs import (
     explain_undecided,
     name_pairs,
     order_algorithms,
+    tell_other_pairs,
 )
 from ccreport.report.fragments.failed_pairs import name_table, render_failed_pairs
 from ccreport.report.fragments.plain_numbers import show_deviation, show_ratio
@@ -22,8 +23,8 @@ from ccreport.report.fragments.published_beside import (
     name_verdict,
     render_published_beside,
     show_cell,
+    tell_cells,
 )
-from ccreport.report.fragments.reproduction_counts import tell_cells, tell_other_pairs
 from ccreport.report.markup.blocks import (
     Html,
     close_fold,
