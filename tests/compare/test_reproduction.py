@@ -748,7 +748,11 @@ def test_a_folder_in_place_of_published_values_is_told(tmp_path: Path) -> None:
             "no column `test_grop` tells cells apart; did you mean `test_group`?",
         ),
         ("{RTT < 30 ms: 10", "{RTT < 10 ms: 10", "no bucket is called `RTT < 10 ms`; did you mean `RTT < 30 ms`?"),
-        ("{0.001 % loss: ", "{0.002 % loss: ", "no published cell has test_group = '0.002 % loss'; did you mean "),
+        (
+            "{0.001 % loss: ",
+            "{0.001 % los: ",
+            "no published cell has test_group = '0.001 % los'; did you mean `0.001 % loss`",
+        ),
         ("scale: {column: buffer_bytes, bdp_bytes: 110_000_000}", "", "`match: dimensionless` needs `scale`, which "),
     ],
 )

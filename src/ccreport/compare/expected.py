@@ -2,6 +2,7 @@
 
 import csv
 import math
+import re
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,12 +12,13 @@ from ccreport.compare.verdicts import spread_of_interval, spread_published
 from ccreport.core.declared_files import DeclarationError, blame, show_path
 from ccreport.core.errors import InputError
 from ccreport.core.evaluation import PUBLISHED_COLUMNS, load_evaluation
-from ccreport.core.schema_problems import Place, format_place, guess
+from ccreport.core.schema_problems import Place, format_place, guess, guess_near
 from ccreport.core.tables import Column, TableError, load_schema, read_table
 from ccreport.core.text import count_things
 from ccreport.core.units import name_buckets
 from ccreport.summarise.statistics.contrasts import Spread
 
+NUMBER: Final = re.compile(r"\d+(?:\.\d+)?")
 BOOLEANS: Final = {"true": True, "false": False}
 
 # No mean is so many times the line rate: its unit is another.
@@ -55,7 +57,7 @@ class Expected:
 def read_published(evaluation: Path) -> dict[str, list[Expected]]:
     """Return what an evaluation's files of published values hold, by table, each in the order of its file.
 
-    Raise InputError, which names file and line, where one cannot be used, or lacks a name that the evaluation gives.
+    Raise InputError, which names file and line, where one cannot be used, or nearly has a name of the scale.
     """
     declared = load_evaluation(evaluation)
     allowed = {
@@ -72,12 +74,14 @@ def read_published(evaluation: Path) -> dict[str, list[Expected]]:
 
 
 def _find_unknown_loss(table: str, scale: Mapping[str, Any], cells: Sequence[Expected]) -> DeclarationError | None:
-    """Return the fault of the first name of a loss in the scale of a table that no published cell has."""
+    """Return the fault of the first name of a loss in the scale of a table that a published cell has but nearly."""
     place: Place = ("reproduction", table, "scale", "loss_pct")
-    for name in scale.get("loss_pct", ()):
+    for name in (losses := scale.get("loss_pct", {})):
         known = {cell.key[load_schema(table).key.index(scale["column"])] for cell in cells}
-        if name not in known:
-            said = f"{format_place(place)}: no published cell has {scale['column']} = '{name}'{guess(name, known)}"
+        # 0.01 % loss is not a misspelt 0.001 % loss.
+        alike = [other for other in known - losses.keys() if NUMBER.findall(other) == NUMBER.findall(name)]
+        if name not in known and (meant := guess_near(name, alike)):
+            said = f"{format_place(place)}: no published cell has {scale['column']} = '{name}'{meant}"
             return DeclarationError(said, (*place, name))
     return None
 
