@@ -18,6 +18,8 @@ from ccreport.core import algorithms
 from ccreport.core.declarations import load_yaml
 from ccreport.core.declared_files import DeclarationError
 
+RPC = {"request_bytes": 1, "response_bytes": 100}
+
 # A key that ends in a unit says it in words too.
 QUANTITY = r"_(s|ms|us|mbps|bytes|mib|pct|count)$"
 SCHEMA = load_yaml(ROOT / "schemas/campaign.schema.yaml")
@@ -233,6 +235,10 @@ BOTTLENECK = {"bottleneck_mbps": 10, "buffer_bytes": 10_000}
         ({"clients": [{"duration_s": 1, "volume_bytes": 1}]}, r"clients: duration_s and volume_bytes exclude"),
         ({"clients": [{"count": 3, "stagger_s": 3}]}, r"duration_s: a client starts only after 6 s"),
         ({"clients": [{"program": "netperf"}]}, r"clients\.program: netperf needs rpc"),
+        ({"clients": [{"program": "iperf3", "rpc": RPC}]}, r"clients\.program: iperf3 has no rpc; leave program out"),
+        ({"rpc": RPC, "reverse": True}, r"reverse: netperf's requests and answers go both ways; leave it out"),
+        ({"sysctls": ["net.ipv4.tcp_sack=0"]}, r"; write `sysctls: \{net\.ipv4\.tcp_sack: 0\}`$"),
+        ({"instruments": {"capture": True}}, r"; write \{\}, which takes the default of each key$"),
         (
             {"parameter_sweep": {"name": "tcp_cubic.beta", "values": [1]}, "module_parameters": {"tcp_cubic.beta": 2}},
             r"parameter_sweep\.name: module_parameters set tcp_cubic\.beta",

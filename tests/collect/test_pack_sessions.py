@@ -145,7 +145,7 @@ def test_a_folder_that_is_none_or_no_sessions_is_said_to_be_so(
     assert "quick has no session.json; name the folder of a session that `collect` made" in capsys.readouterr().err
     replayed[2] = str(tmp_path / "qick")
     assert main(replayed) == 2
-    assert f"has no session.json; did you mean `{tmp_path / 'quick'}`?" in capsys.readouterr().err
+    assert f"does not exist; did you mean `{tmp_path / 'quick'}`?" in capsys.readouterr().err
     assert main(["pack_sessions", "--archive", str(tmp_path / "qick"), "--target", str(tmp_path / "t")]) == 1
     assert f"qick does not exist; did you mean `{tmp_path / 'quick'}`?" in capsys.readouterr().err
 

@@ -1,6 +1,7 @@
 """Plans of campaigns: runs, names, rates, buffers and metadata, worked out by hand."""
 
 import json
+import re
 import shlex
 from dataclasses import replace
 from pathlib import Path
@@ -490,6 +491,13 @@ def test_a_plan_names_volumes_settings_and_what_limits_senders(monkeypatch: pyte
         parallel = replace(planned, testbed=replace(planned.testbed, parallel_count=at_once))
         said = describe_plan(parallel)
         assert ("warning: parallel_count: 3 runs at a time share 2 processors" in said) is warning
+    many = replace(planned, testbed=replace(planned.testbed, parallel_count=64, clock="virtual"))
+    two = replace(planned, testbed=replace(planned.testbed, parallel_count=2, clock="virtual"))
+    taken = [re.search(r"about (.*) on idle processors", describe_plan(one)) for one in (two, many)]
+    assert taken[0]
+    assert taken[1]
+    assert taken[0][1] == taken[1][1]
+    assert "with 4 at a time" in describe_plan(many)
 
 
 def test_a_plan_names_what_else_a_path_does_to_packets() -> None:
@@ -565,6 +573,11 @@ def test_a_kernel_s_algorithms_are_those_of_its_configuration(tmp_path: Path) ->
             {"bottleneck_mbps": 5, "buffer_bytes": 9000, "background_udp_mbps": 5},
             "a: the UDP traffic alone fills the bottleneck",
         ),
+        (
+            {"sender_mbps": 20, "background_udp_mbps": 100},
+            "a: the UDP traffic alone, 100 Mbit/s, fills its sender's line of 20 Mbit/s",
+        ),
+        ({"sender_mbps": 20, "background_udp_mbps": 10}, None),
         # 60 Mbit/s × 20 ms one way = 150,000 bytes = 100 packets of 1500
         (
             {"sender_mbps": 60, "rtt_ms": 40, "limit_packets_count": 99},

@@ -27,8 +27,9 @@ def replay_run(session: Path, job: str, run: str, into: Path, kernel: str = "") 
     the one at hand, or it fails.
     """
     if not (session / SESSION).is_file():
-        hint = "" if session.exists() else guess_path(session)
-        raise InputError(f"{session} has no {SESSION}{hint or '; name the folder of a session that `collect` made'}")
+        problem = f"has no {SESSION}" if session.exists() else "does not exist"
+        hint = guess_path(session) or "; name the folder of a session that `collect` made"
+        raise InputError(f"{session} {problem}{hint}")
     if into.exists() and (not into.is_dir() or any(into.iterdir())):
         raise InputError(f"{into} is there and not empty; --into names a new folder")
     told = read_json(session / SESSION)

@@ -244,6 +244,8 @@ def _mend_group(value: Any, schema: Mapping[str, Any]) -> str:
         if near := find_near(str(value), choices):
             listed = "" if near == value else f", where there are {', '.join(choices)}"
             return f"; write {{{key}: {near}}}{listed}"
+    if value is True and not schema.get("required"):
+        return "; write {}, which takes the default of each key"
     return f"; write {{KEY: {value}}}, KEY one of {', '.join(keys)}" if keys else ""
 
 

@@ -140,6 +140,10 @@ def _check_clients(job: Settings) -> Iterator[str]:
             yield "clients.program: netperf needs rpc, its sizes of requests and answers"
         if program == "netperf" and (declared["volume_bytes"] or job["volume_bytes"]):
             yield "volume_bytes: netperf's requests and answers run for duration_s"
+        if program == "netperf" and job["reverse"]:
+            yield "reverse: netperf's requests and answers go both ways; leave it out"
+        if program == "iperf3" and declared["rpc"]:
+            yield "clients.program: iperf3 has no rpc; leave program out, and netperf sends them"
         if declared["duration_s"] is not None and declared["volume_bytes"] is not None:
             yield "clients: duration_s and volume_bytes exclude each other"
 

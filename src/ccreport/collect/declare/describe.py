@@ -75,11 +75,13 @@ def expect_processor_s(runs: Iterable[Run]) -> float:
     return START_S * len(packets) + PACKET_S * sum(packets)
 
 
+def _count_processors() -> int:
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
 def _doubt_parallel(plan: Plan) -> Iterator[str]:
-    has_affinity = hasattr(os, "sched_getaffinity")
-    cores_count = len(os.sched_getaffinity(0)) if has_affinity else os.cpu_count() or 1
     at_once = min(plan.testbed.parallel_count, len(plan.runs))
-    if at_once > cores_count:
+    if at_once > (cores_count := _count_processors()):
         yield f"parallel_count: {at_once} runs at a time share {_count(cores_count, 'processor')}"
 
 
@@ -108,13 +110,17 @@ def _list_doubts(run: Run, capacity_bps: int | None) -> Iterator[str]:
         yield "nothing limits the rate, so that the processor does"
     elif capacity_bps is not None and rate_bps > capacity_bps:
         yield f"{_mbps(rate_bps)} Mbit/s are beyond the {_mbps(capacity_bps)} Mbit/s that this testbed carried"
+    udp_bps = run.background_udp_bps or 0
+    lines = {sender.number: sender.rate_bps for sender in run.senders}
+    if (line_bps := lines.get(run.background_udp_sender or 1)) and udp_bps >= line_bps:
+        yield f"the UDP traffic alone, {_mbps(udp_bps)} Mbit/s, fills its sender's line of {_mbps(line_bps)} Mbit/s"
     yield from _doubt_jitter(run)
     if run.bottleneck is not None:
         packet_bytes = run.mtu_bytes + ETHERNET_HEADER_BYTES
         if run.bottleneck.buffer_bytes < packet_bytes:
             yield f"a buffer of {run.bottleneck.buffer_bytes} bytes holds no packet of {packet_bytes} bytes"
         yield from _doubt_bottleneck(run)
-        if (run.background_udp_bps or 0) >= run.bottleneck.rate_bps:
+        if udp_bps >= run.bottleneck.rate_bps:
             yield "the UDP traffic alone fills the bottleneck"
     for route in run.routes:
         held = (rate_bps or 0) * route.rtt_ms / 2000 / 8 / run.mtu_bytes
@@ -260,14 +266,13 @@ def _align(rows: Sequence[tuple[str, ...]]) -> Iterator[str]:
 
 
 def _format_time(plan: Plan, runs: Sequence[Run]) -> str:
-    at_once = plan.testbed.parallel_count
+    at_once = min(plan.testbed.parallel_count, len(runs))
     together = f" with {at_once} at a time" if at_once > 1 else ""
     if plan.testbed.clock != "virtual":
         return f"{_format_s(expect_total_s(plan, runs))}{together}"
     virtual = _format_s(sum(run.expected_s for run in runs))
-    return (
-        f"{virtual} of virtual time, about {_format_s(expect_processor_s(runs) / at_once)} on idle processors{together}"
-    )
+    taken_s = expect_processor_s(runs) / max(min(at_once, _count_processors()), 1)
+    return f"{virtual} of virtual time, about {_format_s(taken_s)} on idle processors{together}"
 
 
 def _format_s(time_s: float) -> str:
