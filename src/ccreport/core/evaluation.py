@@ -133,7 +133,8 @@ def doubt_margin(path: Path, evaluation: Mapping[str, Any]) -> DeclarationError 
 def _list_absent(evaluation: Mapping[str, Any], folder: Path) -> Iterator[tuple[Place, str]]:
     """Yield place and words of each name of something outside of the file that does not exist."""
     tables: dict[str, Any] = evaluation["tables"]
-    for table in _list_others(tables, queries := list_queries()):
+    queries = list_queries()
+    for table in (table for table in tables if table not in queries):
         yield ("tables", table), f"tables: no query `{table}`{guess(table, queries)}"
     yield from _list_taken_names(evaluation["labels"])
     for table, facts in tables.items():
@@ -182,7 +183,7 @@ def _list_unknown(evaluation: Mapping[str, Any]) -> Iterator[tuple[Place, str]]:
     for claim, facts in evaluation["claims"].items():
         yield from list_wrong_bounds(claim, facts["checks"])
     for place, kind, names, known in _list_references(evaluation):
-        for name in _list_others(names, known):
+        for name in (name for name in names if name not in known):
             yield (*place, names.index(name)), f"{format_place(place)}: no {kind} `{name}`{guess(name, known)}"
     yield from _list_wrong_reproductions(evaluation)
     yield from _list_wrong_published(evaluation)
@@ -270,15 +271,17 @@ def _list_same_names(label: str, facts: Mapping[str, Any]) -> Iterator[tuple[Pla
 
 
 def _list_wrong_numbers(exhibit: str, facts: Mapping[str, Any]) -> Iterator[tuple[Place, str]]:
-    """Yield place and words of each published cell that does not fit its columns, or whose range is upside down."""
-    for number, cell in enumerate(facts["cells"]):
-        *key, value = cell
+    """Yield place and words of each published cell that does not fit its columns, is there twice, or is upside down."""
+    held: dict[tuple[Any, ...], int] = {}
+    for number, (*key, value) in enumerate(facts["cells"]):
         low, high = value if isinstance(value, list) else (value, value)
-        is_key = len(key) == len(facts["columns"]) and not any(isinstance(part, list) for part in key)
-        is_number = not isinstance(value, str) and (low, high) != (None, None)
-        place, said = ("published", exhibit, "cells", number), f"published.{exhibit}.cells: {cell}"
-        if not (is_key and is_number):
-            yield place, f"{said} is not a value of each column and a number or a range"
+        place, said = ("published", exhibit, "cells", number), f"published.{exhibit}.cells.{number}"
+        if len(key) != len(facts["columns"]) or any(isinstance(part, list) for part in key):
+            yield place, f"{said}: write a value of each of {', '.join(facts['columns'])}, then the number"
+        elif isinstance(value, str) or (low, high) == (None, None):
+            yield place, f"{said}: `{value}` is not a number or a range"
+        elif (first := held.setdefault(tuple(key), number)) != number:
+            yield place, f"{said}: repeats cells.{first}"
         elif low is not None and high is not None and low > high:
             yield place, f"{said}: no value is at least {low:g} and at most {high:g}; write [{high:g}, {low:g}]"
 
@@ -293,8 +296,3 @@ def _list_wrong_scales(table: str, facts: Mapping[str, Any], buckets: Collection
         if name not in buckets:
             named = (*place, "scale", "rtt_ms", name)
             yield named, f"{format_place(named[:-1])}: no bucket is called `{name}`{guess(name, buckets)}"
-
-
-def _list_others(names: Iterable[str], known: Iterable[str]) -> list[str]:
-    held = set(known)
-    return [name for name in names if name not in held]
