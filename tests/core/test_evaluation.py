@@ -193,7 +193,12 @@ printed: {tables: [means]}
         (18, "[means]}\n", "[measn]}\n", "printed.tables: no table `measn`; did you mean `means`?"),
         (16, "[600, 700]", "[700, 600]", "cells.1: no value is at least 700 and at most 600; write [600, 700]"),
         (16, "[b, [600, 700]]", "[s, 600]", "published.text.cells.1: repeats cells.0"),
-        (16, "[b, [600, 700]]", "[b, x, 600]", "published.text.cells.1: write a value of each of size, then the number"),
+        (
+            16,
+            "[b, [600, 700]]",
+            "[b, x, 600]",
+            "published.text.cells.1: write a value of each of size, then the number",
+        ),
         (16, "[600, 700]", "600 s", "published.text.cells.1: `600 s` is not a number or a range"),
         (7, "  published_values: {title: c}\n", "", "published: declare `published_values: {title: …}` in `tables`"),
         (3, "shown: big", "shown: small", "labels.size: `s` and `b` would both be shown as `small`"),

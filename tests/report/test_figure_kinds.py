@@ -30,7 +30,9 @@ def test_every_kind_has_a_topic() -> None:
 
 def test_every_key_of_a_figure_is_told_with_its_kinds_and_an_example_that_the_schema_takes() -> None:
     figure = load_yaml(SCHEMAS / "evaluation.schema.yaml")["properties"]["figures"]["additionalProperties"]
-    assert {field.name for field in fields(FigureDeclaration)} - {"name", "names", "among"} == {*figure["properties"]}
+    assert {field.name for field in fields(FigureDeclaration)} - {"name", "names", "shown", "among"} == {
+        *figure["properties"]
+    }
     *rows, last = html.unescape(render_figure_keys()).split("<tr>")[2:]
     last, _, over_time = last.partition("Those of a run over time are ")
     rows.append(last)

@@ -47,7 +47,11 @@ def test_sql_describes_a_table_by_names_and_types(
     assert any(line.startswith("rate ") and " STRUCT(…) " in line for line in lines)
 
 
-def test_sql_describes_all_values_of_a_closed_set(database: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_sql_describes_all_values_of_a_closed_set(
+    database: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    # Wide enough for a line each, whatever the terminal of the tests is.
+    monkeypatch.setenv("COLUMNS", "10000")
     pl.DataFrame({"cell_state": ["compared"], "cell_verdict": ["consistent"]}).write_parquet(
         database.parent / "reproduction.parquet"
     )
