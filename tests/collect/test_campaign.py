@@ -238,7 +238,7 @@ BOTTLENECK = {"bottleneck_mbps": 10, "buffer_bytes": 10_000}
         ({"clients": [{"program": "iperf3", "rpc": RPC}]}, r"clients\.program: iperf3 has no rpc; leave program out"),
         ({"rpc": RPC, "reverse": True}, r"reverse: netperf's requests and answers go both ways; leave it out"),
         ({"sysctls": ["net.ipv4.tcp_sack=0"]}, r"; write `sysctls: \{net\.ipv4\.tcp_sack: 0\}`$"),
-        ({"instruments": {"capture": True}}, r"; write \{\}, which takes the default of each key$"),
+        ({"instruments": {"capture": True}}, r"; write \{\}, which takes each key's default$"),
         (
             {"parameter_sweep": {"name": "tcp_cubic.beta", "values": [1]}, "module_parameters": {"tcp_cubic.beta": 2}},
             r"parameter_sweep\.name: module_parameters set tcp_cubic\.beta",

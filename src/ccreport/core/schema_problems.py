@@ -242,11 +242,9 @@ def _mend_group(value: Any, schema: Mapping[str, Any]) -> str:
     for key, facts in keys.items():
         choices = [choice for choice in facts.get("enum", ()) if choice is not None]
         if near := find_near(str(value), choices):
-            listed = "" if near == value else f", where there are {', '.join(choices)}"
-            return f"; write {{{key}: {near}}}{listed}"
-    if value is True and not schema.get("required"):
-        return "; write {}, which takes the default of each key"
-    return f"; write {{KEY: {value}}}, KEY one of {', '.join(keys)}" if keys else ""
+            return f"; write {{{key}: {near}}}" + ("" if near == value else f", where there are {', '.join(choices)}")
+    how = "{}, which takes each key's default" if value is True else f"{{KEY: {value}}}, KEY one of {', '.join(keys)}"
+    return f"; write {how}" if keys else ""
 
 
 def _mend_items(value: Any, schema: Mapping[str, Any]) -> str:
