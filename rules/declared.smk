@@ -61,9 +61,7 @@ def load_evaluations():
 def check_sql_of_evaluations(wildcards):
     """Try the SQL of each evaluation that was changed after its database was made, and read its published values.
 
-    It is an input function that names no file.
-
-    `-n` calls it as a build does, before the first job; the processes of jobs do not try again.
+    It is an input function that names no file. `-n` calls it as a build does, before the first job; the processes of jobs do not try again.
     """
     checks = []
     for name, path in EVALUATION_FILES.items() if workflow.is_main_process else ():

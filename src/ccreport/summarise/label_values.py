@@ -41,7 +41,7 @@ NUMBERS: Final = ("int", "float")
 def check_label_values(connection: duckdb.DuckDBPyConnection, evaluation: Path) -> None:
     """Raise DeclarationError for the first value that a label of an evaluation, or a column of `runs`, cannot have.
 
-    So for one in a published cell, and for a text that a column of numbers is compared with.
+    Published cells are checked likewise, and so are texts that a column of numbers is compared with.
     So for an algorithm in other letters than its column has: `Cubic`, or the kernel's `cubic` for the tables' CUBIC.
     `connection` is to any database. Labels whose value comes from an expression may have any.
     """
