@@ -223,6 +223,27 @@ def test_completion_times_beside_another_algorithm_stand_apart(tmp_path: Path) -
     ]
 
 
+def test_completion_times_of_other_settings_stand_apart(tmp_path: Path) -> None:
+    runs = [
+        make_transfers(2 * at + repeat, {cc: [time]}, parameter_name="cwnd", parameter_value=value, **queue)
+        for at, (cc, value, queue, time) in enumerate(
+            (cc, value, {"queue_discipline": queue}, time * factor)
+            for (cc, factor) in (("bbr", 1.0), ("cubic", 2.0))
+            for value, queue, time in (("10", "fifo", 1.0), ("4", "fifo", 2.0), ("4", "red", 3.0))
+        )
+        for repeat in (0, 1)
+    ]
+    rows = summarise(tmp_path, gather(*runs), "completion")
+    assert [(row["queue_discipline"], row["parameter_value"], row["completion_p50_s"]) for row in rows] == [
+        *(("fifo", "4", 2.0), ("fifo", "4", 4.0), ("fifo", "10", 1.0), ("fifo", "10", 2.0)),
+        *(("red", "4", 3.0), ("red", "4", 6.0)),
+    ]
+    tests = summarise(tmp_path, gather(*runs), "completion_tests")
+    assert [(row["parameter_value"], row["runs_count"], row["second_median_s"]) for row in tests] == [
+        *(("4", 2, 4.0), ("10", 2, 2.0), ("4", 2, 6.0)),
+    ]
+
+
 def test_flows_that_nothing_tells_of_are_counted(tmp_path: Path) -> None:
     tables = make_transfers(1, {"cubic": [4.0, 6.0, 1.0]})
     tables["samples"] = [row for row in tables["samples"] if row["flow_id"] != tables["flows"][2]["flow_id"]]

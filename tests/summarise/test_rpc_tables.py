@@ -1,4 +1,5 @@
 import io
+import json
 import re
 import tarfile
 from collections.abc import Callable
@@ -105,6 +106,19 @@ def test_the_load_of_a_job_is_its_number_of_clients_of_a_size(tmp_path: Path) ->
         (1000000, 1, 2),
     ]
     assert {row["load_basis"] for row in rows} == {"counted"}
+
+
+def test_runs_of_other_settings_are_other_rows(tmp_path: Path) -> None:
+    files: dict[str, str] = {}
+    for value, mean in (("9", 1.0), ("10", 5.0)):
+        job = f"2026-11-20:22:10/beta_{value}"
+        files[f"{job}/jobmeta.json"] = json.dumps({"settings": {"beta": value}, "dst": "10.0.0.2"})
+        files[f"{job}/netperf:10.0.0.2:1"] = rpc("bbr", 1000, mean)
+    database = build_rpc_database(files, tmp_path)
+    swept = [(row["parameter_name"], row["parameter_value"], row["flows_count"]) for row in database.read("rpc_load")]
+    assert swept == [("beta", "9", 0), ("beta", "10", 0)]
+    rows = database.read("rpc_latency")
+    assert [(row["parameter_value"], row["rpc_latency_mean_ms"]) for row in rows] == [("9", 1.0), ("10", 5.0)]
 
 
 def test_tests_that_follow_each_other_in_a_file_are_repetitions(tmp_path: Path) -> None:

@@ -20,7 +20,13 @@ from ccreport.figures.select.condition_cells import list_varying, refuse_parts, 
 from ccreport.figures.select.declaration import FigureDeclaration
 from ccreport.figures.select.recording_database import Database
 from ccreport.figures.wording.completions import describe_left_out, describe_sources
-from ccreport.figures.wording.conditions import describe_panel, describe_value, fold_sentences, write_sentences
+from ccreport.figures.wording.conditions import (
+    PLAIN_QUEUE,
+    describe_panel,
+    describe_value,
+    fold_sentences,
+    write_sentences,
+)
 from ccreport.figures.wording.runs import format_significant, join_names
 
 PANELS_AT_MOST: Final = 6
@@ -98,7 +104,7 @@ def _describe_path(flows: pl.DataFrame, ccs: list[str]) -> str:
     same = [
         describe_value(key, flows[key][0])
         for key in SETTINGS
-        if key != "cc_list" and flows[key].n_unique() == 1 and flows[key][0] is not None
+        if key != "cc_list" and flows[key].n_unique() == 1 and flows[key][0] not in (None, PLAIN_QUEUE)
     ]
     return ", ".join([join_names([theme.style_of(cc).name for cc in ccs]), *same])
 

@@ -12,11 +12,14 @@ from ccreport.figures.select.condition_cells import list_varying, refuse_parts
 from ccreport.figures.select.declaration import FigureDeclaration, refuse_where
 from ccreport.figures.select.queries import MissingFigure, describe_absence
 from ccreport.figures.select.recording_database import Database
-from ccreport.figures.wording.conditions import describe_value
+from ccreport.figures.wording.conditions import describe_panel
 from ccreport.summarise.grids.grid import format_size
 
 # What can differ between the rows of a figure beside load and algorithm, in the order in which panels name it.
-SETTINGS: Final = ("host", "rtt_nominal_ms", "bottleneck_bps", "buffer_bytes", "loss_pct")
+SETTINGS: Final = (
+    *("host", "rtt_nominal_ms", "bottleneck_bps", "buffer_bytes", "loss_pct", "loss_pattern", "queue_discipline"),
+    *("has_queue_ecn", "background_udp_bps", "stages_json", "parameter_name", "parameter_value", "flows_count"),
+)
 KINDS_OF_RPC: Final = ("rpc_test", "request_bytes", "response_bytes", "burst_count")
 NAMES_OF_TESTS: Final = {"TCP_RR": "TCP", "UDP_RR": "UDP", "TCP_CRR": "TCP with a connection each", "ping": "ping"}
 
@@ -75,11 +78,13 @@ def name_panel(values: dict[str, Any]) -> str:
         parts.append(name_sizes(values["request_bytes"], values["response_bytes"]))
     if values.get("burst_count") is not None:
         parts.append(f"{values['burst_count'] + 1} at a time")
-    for column in SETTINGS:
-        if column == "host" and column in values:
-            parts.append("server unknown" if values[column] is None else f"server {display_name(values[column])}")
-        elif column in values:
-            parts.append(describe_value(column, values[column]))
+    if "host" in values:
+        parts.append("server unknown" if values["host"] is None else f"server {display_name(values['host'])}")
+    told = [column for column in SETTINGS if column in values and column not in ("host", "flows_count")]
+    parts.append(describe_panel(told, [values[column] for column in told]))
+    if "flows_count" in values:
+        count = values["flows_count"]
+        parts.append(f"beside {count} bulk flow{'' if count == 1 else 's'}" if count else "no bulk flows")
     return ", ".join(part for part in parts if part)
 
 

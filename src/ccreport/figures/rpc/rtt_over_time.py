@@ -21,7 +21,7 @@ from ccreport.figures.kit.series_styles import name_series, style_series
 from ccreport.figures.kit.small_multiples import Series, draw_legend
 from ccreport.figures.kit.ticks import choose_ticks
 from ccreport.figures.rpc.panels import ROW_GAP_PX
-from ccreport.figures.rpc.rows import list_panels, read_tests, select_panel, select_tests
+from ccreport.figures.rpc.rows import SETTINGS, list_panels, read_tests, select_panel, select_tests
 from ccreport.figures.rpc.wording import list_common
 from ccreport.figures.select.declaration import FigureDeclaration
 from ccreport.figures.select.queries import MissingFigure
@@ -37,7 +37,7 @@ RTTS: Final = """
     WITH tests AS (
         SELECT DISTINCT
             run_id, raw_file_id, cc, algorithm, repetition, load_count,
-            host, rtt_nominal_ms, bottleneck_bps, buffer_bytes, loss_pct
+            {settings}
         FROM rpc_rtt_tests
     ),
     known AS (
@@ -61,7 +61,7 @@ RTTS: Final = """
         FROM tests JOIN of_flent USING (raw_file_id)
     )
     SELECT
-        host, rtt_nominal_ms, bottleneck_bps, buffer_bytes, loss_pct, load_count, algorithm, source,
+        {settings}, load_count, algorithm, source,
         floor(at_s)::BIGINT AS second,
         count(*) AS samples_count,
         count(DISTINCT repetition) AS repetitions_count,
@@ -81,7 +81,11 @@ def build_rpc_rtt_over_time(declaration: FigureDeclaration, database: Database) 
     Raise MissingFigure where nothing sampled the connections of any, or they make too many panels.
     """
     read_tests(declaration, database)
-    sampled = database.ask(RTTS, {"control_port": CONTROL_PORT}, {"rpc_rtt_tests": select_tests(declaration)})
+    sampled = database.ask(
+        RTTS.format(settings=", ".join(SETTINGS)),
+        {"control_port": CONTROL_PORT},
+        {"rpc_rtt_tests": select_tests(declaration)},
+    )
     if sampled.is_empty():
         raise MissingFigure("Neither ss nor flent sampled the connections of the RPC tests that match.")
     highest: int | None = sampled["load_count"].max()  # type: ignore[assignment]

@@ -7,6 +7,7 @@ import polars as pl
 
 from ccreport.figures.kit.series_styles import name_series
 from ccreport.figures.rpc.rows import KINDS_OF_RPC, SETTINGS, name_panel, select_panel
+from ccreport.figures.wording.conditions import PLAIN_QUEUE
 from ccreport.figures.wording.runs import format_significant, join_names
 
 LOADS: Final = {
@@ -14,6 +15,8 @@ LOADS: Final = {
     "path": "the load is what paths say",
     "counted": "the load is the number of results of a repetition",
 }
+# What is said only where it is not zero.
+PLAIN: Final = ("burst_count", "has_queue_ecn", "flows_count")
 LATENCIES: Final = {
     "histogram": "percentiles are upper edges of netperf's buckets",
     "rate": "means follow from the rate of transactions, so there are no percentiles",
@@ -29,7 +32,8 @@ def list_common(rows: pl.DataFrame, keys: Sequence[str]) -> list[str]:
         if column in rows.columns
         and column not in keys
         and rows[column][0] is not None
-        and (column != "burst_count" or rows[column][0])
+        and (column not in PLAIN or rows[column][0])
+        and rows[column][0] != PLAIN_QUEUE
     }
     if not {"request_bytes", "response_bytes"} <= same.keys():
         same = {column: value for column, value in same.items() if column not in ("request_bytes", "response_bytes")}

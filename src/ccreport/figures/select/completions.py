@@ -8,17 +8,20 @@ import polars as pl
 from ccreport.figures.kit.figure import deny
 from ccreport.figures.select.condition_cells import BURSTS, read_matching
 from ccreport.figures.select.declaration import FigureDeclaration
-from ccreport.figures.select.queries import MissingFigure
+from ccreport.figures.select.queries import QUEUE, MissingFigure
 from ccreport.figures.select.recording_database import Database
 from ccreport.figures.select.series import UNKNOWN_CC
 from ccreport.summarise.statistics.survival import Time, estimate_curve, find_quantile
 
 COLUMNS: Final = f"""
     run_id, condition_id, mode, sender_host, host, flows_count, rtt_ms, loss_pct, buffer_bytes, bottleneck_bps,
-    volume_bytes, cc_list, {BURSTS}
+    volume_bytes, cc_list, {BURSTS}, {QUEUE} AS queue_discipline, background_udp_bps, parameter_name, parameter_value
 """
 # The settings that conditions differ in, beside the buffer, in the order in which panels name them.
-SETTINGS: Final = ("cc_list", "volume_bytes", "rtt_ms", "flows_count", "loss_pct", "loss_pattern")
+SETTINGS: Final = (
+    *("cc_list", "volume_bytes", "rtt_ms", "flows_count", "loss_pct", "loss_pattern", "queue_discipline"),
+    *("background_udp_bps", "parameter_name", "parameter_value"),
+)
 SHARES_DONE: Final = {"median": 0.5, "p90": 0.9}
 
 

@@ -4,7 +4,8 @@
 WITH repetitions AS (
     SELECT
         rpc_test, request_bytes, response_bytes, burst_count, host, rtt_nominal_ms, bottleneck_bps, buffer_bytes, loss_pct,
-        load_count, algorithm, algorithm_rank, repetition,
+        loss_pattern, queue_discipline, has_queue_ecn, background_udp_bps, stages_json, parameter_name, parameter_value,
+        flows_count, load_count, algorithm, algorithm_rank, repetition,
         count(*) AS connections_count,
         min(latency_min_ms) AS latency_min_ms,
         max(latency_max_ms) AS latency_max_ms,
@@ -29,7 +30,8 @@ WITH repetitions AS (
 cells AS (
     SELECT
         rpc_test, request_bytes, response_bytes, burst_count, host, rtt_nominal_ms, bottleneck_bps, buffer_bytes, loss_pct,
-        load_count, algorithm, algorithm_rank,
+        loss_pattern, queue_discipline, has_queue_ecn, background_udp_bps, stages_json, parameter_name, parameter_value,
+        flows_count, load_count, algorithm, algorithm_rank,
         count(*) AS repetitions_count,
         sum(connections_count)::BIGINT AS connections_count,
         min(latency_min_ms) AS latency_min_ms,
@@ -56,6 +58,14 @@ SELECT
     bottleneck_bps,
     buffer_bytes,
     loss_pct,
+    loss_pattern,
+    queue_discipline,
+    has_queue_ecn,
+    background_udp_bps,
+    stages_json,
+    parameter_name,
+    parameter_value,
+    flows_count,
     load_count,
     algorithm,
     load_basis,
@@ -82,4 +92,5 @@ FROM cells, LATERAL (
 )
 ORDER BY
     rpc_test, request_bytes, response_bytes, burst_count, host, rtt_nominal_ms, bottleneck_bps, buffer_bytes, loss_pct,
-    load_count, algorithm_rank, algorithm
+    loss_pattern, queue_discipline, has_queue_ecn, background_udp_bps, stages_json, parameter_name,
+    natural_key(parameter_value, parameter_name), parameter_value, flows_count, load_count, algorithm_rank, algorithm

@@ -3,7 +3,9 @@
 -- The view rpc_load_runs holds the tests that the evaluation selects; cell_… are the macros of macros.sql.
 WITH repetitions AS (
     SELECT
-        host, rtt_nominal_ms, bottleneck_bps, buffer_bytes, loss_pct, load_count, algorithm, algorithm_rank, repetition,
+        host, rtt_nominal_ms, bottleneck_bps, buffer_bytes, loss_pct, loss_pattern, queue_discipline, has_queue_ecn,
+        background_udp_bps, stages_json, parameter_name, parameter_value, flows_count, load_count, algorithm, algorithm_rank,
+        repetition,
         count(*) AS connections_count,
         min(load_basis) AS load_basis,
         sum(retransmits_count) FILTER (segments_count > 0) AS retransmits_count,
@@ -15,7 +17,8 @@ WITH repetitions AS (
 ),
 cells AS (
     SELECT
-        host, rtt_nominal_ms, bottleneck_bps, buffer_bytes, loss_pct, load_count, algorithm, algorithm_rank,
+        host, rtt_nominal_ms, bottleneck_bps, buffer_bytes, loss_pct, loss_pattern, queue_discipline, has_queue_ecn,
+        background_udp_bps, stages_json, parameter_name, parameter_value, flows_count, load_count, algorithm, algorithm_rank,
         count(*) AS repetitions_count,
         sum(connections_count)::BIGINT AS connections_count,
         min(load_basis) AS load_basis,
@@ -32,6 +35,14 @@ SELECT
     bottleneck_bps,
     buffer_bytes,
     loss_pct,
+    loss_pattern,
+    queue_discipline,
+    has_queue_ecn,
+    background_udp_bps,
+    stages_json,
+    parameter_name,
+    parameter_value,
+    flows_count,
     load_count,
     algorithm,
     load_basis,
@@ -47,4 +58,7 @@ SELECT
     rtt_bounds[1] AS rpc_rtt_low_ms,
     rtt_bounds[2] AS rpc_rtt_high_ms
 FROM cells, LATERAL (SELECT cell_interval([ratios]) AS ratio_bounds, cell_interval([rtts]) AS rtt_bounds)
-ORDER BY host, rtt_nominal_ms, bottleneck_bps, buffer_bytes, loss_pct, load_count, algorithm_rank, algorithm
+ORDER BY
+    host, rtt_nominal_ms, bottleneck_bps, buffer_bytes, loss_pct, loss_pattern, queue_discipline, has_queue_ecn,
+    background_udp_bps, stages_json, parameter_name, natural_key(parameter_value, parameter_name), parameter_value,
+    flows_count, load_count, algorithm_rank, algorithm

@@ -3,7 +3,8 @@
 -- `second_flows` one for each flow; algorithms that sent at once are compared within their runs.
 WITH cells AS (
     SELECT
-        runs.volume_bytes, runs.completion_bytes, loss_pct, rtt_ms, flows_count, sharing, beside, bottleneck_bps, algorithm,
+        runs.volume_bytes, runs.completion_bytes, loss_pct, loss_pattern, rtt_ms, flows_count, sharing, beside, bottleneck_bps,
+        queue_discipline, has_queue_ecn, background_udp_bps, stages_json, parameter_name, parameter_value, algorithm,
         algorithm_rank,
         count(*) AS runs_count,
         list(
@@ -19,7 +20,8 @@ WITH cells AS (
     GROUP BY ALL
 )
 SELECT
-    a.volume_bytes, a.completion_bytes, a.loss_pct, a.rtt_ms, a.bottleneck_bps, a.flows_count, a.sharing,
+    a.volume_bytes, a.completion_bytes, a.loss_pct, a.loss_pattern, a.rtt_ms, a.bottleneck_bps, a.queue_discipline,
+    a.has_queue_ecn, a.background_udp_bps, a.stages_json, a.parameter_name, a.parameter_value, a.flows_count, a.sharing,
     a.beside, a.algorithm AS first_algorithm, b.algorithm AS second_algorithm,
     least(a.runs_count, b.runs_count) AS runs_count,
     a.times AS first_runs, b.times AS second_runs, a.flows AS first_flows, b.flows AS second_flows
@@ -33,7 +35,16 @@ JOIN cells AS b
     AND a.rtt_ms IS NOT DISTINCT FROM b.rtt_ms
     AND a.beside IS NOT DISTINCT FROM b.beside
     AND a.bottleneck_bps IS NOT DISTINCT FROM b.bottleneck_bps
+    AND a.loss_pattern IS NOT DISTINCT FROM b.loss_pattern
+    AND a.queue_discipline IS NOT DISTINCT FROM b.queue_discipline
+    AND a.has_queue_ecn IS NOT DISTINCT FROM b.has_queue_ecn
+    AND a.background_udp_bps IS NOT DISTINCT FROM b.background_udp_bps
+    AND a.stages_json IS NOT DISTINCT FROM b.stages_json
+    AND a.parameter_name IS NOT DISTINCT FROM b.parameter_name
+    AND a.parameter_value IS NOT DISTINCT FROM b.parameter_value
     AND (a.algorithm_rank, a.algorithm) < (b.algorithm_rank, b.algorithm)
 ORDER BY
-    a.volume_bytes, a.completion_bytes, a.loss_pct, a.rtt_ms, a.flows_count, a.sharing, a.beside, a.bottleneck_bps,
+    a.volume_bytes, a.completion_bytes, a.loss_pct, a.loss_pattern, a.rtt_ms, a.flows_count, a.sharing, a.beside,
+    a.bottleneck_bps, a.queue_discipline, a.has_queue_ecn, a.background_udp_bps, a.stages_json, a.parameter_name,
+    natural_key(a.parameter_value, a.parameter_name), a.parameter_value,
     a.algorithm_rank, b.algorithm_rank, a.algorithm, b.algorithm
