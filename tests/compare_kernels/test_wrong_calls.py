@@ -1,5 +1,6 @@
 """What `compare_kernels` says of calls that cannot be meant: what is wrong, and what to type."""
 
+import re
 from pathlib import Path
 
 import pytest
@@ -18,7 +19,8 @@ from ccreport.compare_kernels import carry_out
 from ccreport.compare_kernels.campaigns import write_campaigns
 from ccreport.compare_kernels.carry_out import check_sides
 from ccreport.compare_kernels.compare_kernels import _declare
-from ccreport.compare_kernels.declaration import make_comparison
+from ccreport.compare_kernels.declaration import load_comparison, make_comparison
+from ccreport.core.declared_files import DeclarationError
 from ccreport.core.errors import InputError
 from ccreport.storage.locks import hold_lock
 
@@ -65,6 +67,24 @@ def test_a_call_that_cannot_be_meant_says_what_to_type(
     assert told in said
     assert said.count("\n") == 1
     assert [path.name for path in tmp_path.iterdir()] == ["linux"]
+
+
+@pytest.mark.parametrize(
+    ("campaign", "told"),
+    [
+        ("campaign/own.yaml", "campaign/own.yaml does not exist; did you mean `campaigns/own.yaml`?"),
+        ("campaigns", "campaigns is a folder; name a file in it"),
+    ],
+)
+def test_a_campaign_that_is_not_there_is_told_as_the_comparison_writes_it(
+    campaign: str, told: str, tmp_path: Path
+) -> None:
+    (tmp_path / "campaigns").mkdir()
+    (tmp_path / "campaigns/own.yaml").touch()
+    path = tmp_path / "own.yaml"
+    path.write_text(f"title: T\ncampaign: {campaign}\na: {{algorithm: cubic}}\nb: {{algorithm: bbr}}\n")
+    with pytest.raises(DeclarationError, match=rf"own\.yaml:2: campaign: {re.escape(told)}$"):
+        load_comparison(path)
 
 
 @pytest.mark.parametrize("arguments", [("--algorithm", "htpc"), ("--kernel", "/nosuch")])

@@ -425,7 +425,10 @@ def test_an_algorithm_of_nearly_a_known_name_is_doubtful(tmp_path: Path) -> None
     ("path", "said"),
     [
         ("archive/sampel.tar.zst", "; did you mean `{}/archive/sample.tar.zst`?"),
-        ("archvie/sample.tar.zst", "; did you mean `{}/archive`?"),
+        # The file is meant, where the folder that is nearly called so has it, or one nearly called so.
+        ("archvie/sample.tar.zst", "; did you mean `{}/archive/sample.tar.zst`?"),
+        ("archvie/sampel.tar.zst", "; did you mean `{}/archive/sample.tar.zst`?"),
+        ("archvie/other", "; did you mean `{}/archive`?"),
         ("archive/other", ""),
         ("nowhere/at/all", ""),
     ],
@@ -434,6 +437,7 @@ def test_a_path_that_is_not_there_is_guessed_by_what_its_folder_has(path: str, s
     (tmp_path / "archive").mkdir()
     (tmp_path / "archive/sample.tar.zst").touch()
     assert guess_path(tmp_path / path) == said.format(tmp_path)
+    assert guess_path(Path(path), base=tmp_path) == said.replace("{}/", "")
 
 
 @pytest.mark.parametrize(

@@ -10,9 +10,9 @@ from typing import Any, Final
 
 from ccreport.core.algorithms import KNOWN
 from ccreport.core.declarations import SCHEMAS, load_yaml
-from ccreport.core.declared_files import fill_defaults, load_declared
+from ccreport.core.declared_files import DeclarationError, blame, fill_defaults, load_declared
 from ccreport.core.errors import InputError
-from ccreport.core.schema_problems import guess_path
+from ccreport.core.schema_problems import HERE, guess_path
 
 SYSCTL: Final = "net."
 ALGORITHM: Final = re.compile(r"[a-z0-9_]+")
@@ -74,20 +74,25 @@ def load_comparison(path: Path, algorithm: str = "", settings: Mapping[str, Any]
 
     `settings` count in place of the file's of the same names.
 
-    Raise DeclarationError where the file breaks its schema, InputError where there is no such campaign.
+    Raise DeclarationError where the file breaks its schema, or where there is no such campaign.
     """
     declared = load_declared(path, "comparison") | dict(settings)
     if algorithm:
         declared["b"] |= {"algorithm": algorithm, "name": None}
+    if not (path.parent / declared["campaign"]).is_file():
+        problem = f"campaign: {declared['campaign']} {_describe_missing(Path(declared['campaign']), path.parent)}"
+        raise blame(path, DeclarationError(problem, ("campaign",)))
     return _make(path.stem + (f"-{algorithm}" if algorithm else ""), declared, path.parent)
 
 
 def make_comparison(first: str, second: str, campaign: Path, settings: Mapping[str, Any]) -> Comparison:
     """Return the comparison of two sides of the command line, each as `read_side` takes it.
 
-    `settings` are any others of the schema, whose defaults hold else.
+    `settings` are any others of the schema, whose defaults hold else. Raise InputError where there is no such campaign.
     """
     sides = {"a": read_side(first), "b": read_side(second)}
+    if not campaign.is_file():
+        raise InputError(f"--campaign: {campaign} {_describe_missing(campaign)}")
     declared = {"title": "", "campaign": str(campaign), **sides, **settings}
     fill_defaults(declared, load_yaml(SCHEMAS / "comparison.schema.yaml"))
     compared = _make(f"{campaign.stem}-compared", declared, Path())
@@ -123,10 +128,14 @@ def _mend_side(name: str, value: str) -> str:
     return "write ./linux for a kernel, tcp_cubic.hystart=0 or net.ipv4.tcp_sack=0 for a setting, bbr for an algorithm"
 
 
+def _describe_missing(campaign: Path, base: Path = HERE) -> str:
+    if (base / campaign).is_dir():
+        return "is a folder; name a file in it"
+    return f"does not exist{guess_path(campaign, base=base)}"
+
+
 def _make(name: str, declared: dict[str, Any], folder: Path) -> Comparison:
     campaign = folder / declared.pop("campaign")
-    if not campaign.is_file():
-        raise InputError(f"{name}: there is no campaign {campaign}{guess_path(campaign)}")
     of_a, of_b = declared.pop("a"), declared.pop("b")
     a, b = _make_side(of_a, of_b), _make_side(of_b, of_a)
     criteria = [Criterion(name=key, **facts) for key, facts in declared.pop("criteria", {}).items()]

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from ccreport.core.text import count_things
+from ccreport.core.units import WITH_UNIT, mend_unit
 
 if TYPE_CHECKING:
     from jsonschema.exceptions import ValidationError
@@ -30,17 +31,7 @@ BOOLEANS: Final = {"true": True, "false": False, "yes": True, "no": False, "on":
 NOTHING: Final = "nothing behind the {}"
 IN_QUOTES: Final = "put the condition in quotes, as between braces a comma ends it"
 CLOSE_PATH: Final = 0.75
-# 32MB · 1.5 ms
-WITH_UNIT: Final = re.compile(r"(\d+(?:\.\d+)?) ?([A-Za-zµ%][A-Za-z/]*)")
-# Units that people write, and that the names of keys end with, in the base unit of their kind.
-TIMES: Final = {"us": 1e-6, "µs": 1e-6, "ms": 1e-3, "s": 1.0, "sec": 1.0, "min": 60.0, "h": 3600.0}
-RATES: Final = {"bps": 1.0, "kbps": 1e3, "mbps": 1e6, "gbps": 1e9, "k": 1e3, "m": 1e6, "g": 1e9}
-RATES_IN_WORDS: Final = re.compile(r"([kmgt]?)bits?(?:/s|ps)?")
-SIZES: Final = {"bytes": 1.0, "b": 1.0} | {
-    f"{letter}{end}": 1000.0**power if end == "b" else 1024.0**power
-    for power, letter in enumerate("kmg", 1)
-    for end in ("b", "ib")
-}
+HERE: Final = Path()
 # https://doi.org/10.5281/zenodo.1
 BEFORE_DOI: Final = re.compile(r"(https?://[^/]+/|doi:)\s*(?=10\.)")
 SENTENCE_END: Final = re.compile(r"\. (?=[A-Z])")
@@ -141,17 +132,28 @@ def find_release_problem(folder: Path) -> str | None:
     return None if is_known else f"it has {SUMS} and none of {', '.join(KNOWN_BY)}"
 
 
-def guess_path(path: Path, *, is_release: bool = False) -> str:
+def guess_path(path: Path, *, is_release: bool = False, base: Path = HERE) -> str:
     """Return what to put behind a path that is not there: the one that is meant, by what its folder has, or nothing.
 
-    Where a release is meant no other folder is.
+    Where a release is meant no other folder is. `base` is the folder from which the path is seen.
     """
+    meant = _find_near_path(base / path, is_release=is_release)
+    return f"; did you mean `{meant.relative_to(base) if meant.is_relative_to(base) else meant}`?" if meant else ""
+
+
+def _find_near_path(path: Path, *, is_release: bool) -> Path | None:
     missing = next((one for one in (path, *path.parents) if one.parent.is_dir() and not one.exists()), None)
     beside = sorted(missing.parent.iterdir()) if missing else []
     is_named = is_release and missing == path
     names = [one.name for one in beside if not (is_named and one.is_dir() and find_release_problem(one))]
     near = difflib.get_close_matches(missing.name, names, n=1, cutoff=CLOSE_PATH) if missing else []
-    return f"; did you mean `{missing.with_name(near[0])}`?" if missing and near else ""
+    if not missing or not near:
+        return None
+    meant = missing.with_name(near[0])
+    below = meant / path.relative_to(missing)
+    if below == meant or below.exists():
+        return below
+    return _find_near_path(below, is_release=is_release) or meant
 
 
 def guess_place(path: Path, setting: str | int) -> str:
@@ -253,26 +255,6 @@ def _mend_items(value: Any, schema: Mapping[str, Any]) -> str:
     return f"; write [{{{needed[0]}: {value}}}]" if isinstance(value, str) and len(needed) == 1 else ""
 
 
-def _mend_unit(number: float, unit: str, key: str, *, is_whole: bool) -> str:
-    """Return how to write a number with a unit where the key's own is meant: 0.02s as 20 for `rtt_ms`."""
-    own = key.rpartition("_")[2].lower()
-    if in_words := RATES_IN_WORDS.fullmatch(unit):
-        unit = f"{in_words[1]}bps"
-    if own.endswith("ib") and len(unit) < len(own):
-        # Mebibytes are mostly called megabytes.
-        unit = f"{unit[0]}ib"
-    for scales in (TIMES, RATES, SIZES):
-        if own in scales and unit in scales:
-            number *= scales[unit] / scales[own]
-            break
-    else:
-        is_alike = unit[:1] == own[:1] or (own == "pct" and unit in ("%", "percent"))
-        if any(own in scales for scales in (TIMES, RATES, SIZES)) and not is_alike:
-            return f"; write a number in the unit of `{key}`, without its name"
-    written = math.ceil(round(number, 6)) if is_whole else f"{number:.12g}"
-    return f"; write {written}, in the unit of `{key}` and without its name"
-
-
 def _mend(value: Any, types: list[str], key: str) -> str:
     """Return how to write a value of another type as one of the wanted types, where there is a way."""
     if "string" in types and isinstance(value, (bool, int, float, date)):
@@ -287,7 +269,7 @@ def _mend(value: Any, types: list[str], key: str) -> str:
         return f"; write {math.ceil(value)}"
     if isinstance(value, str) and {"number", "integer"} & set(types):
         if with_unit := WITH_UNIT.fullmatch(value):
-            return _mend_unit(float(with_unit[1]), with_unit[2].lower(), key, is_whole="number" not in types)
+            return mend_unit(float(with_unit[1]), with_unit[2].lower(), key, is_whole="number" not in types)
         try:
             number = float(value)
         except ValueError:

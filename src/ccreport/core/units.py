@@ -5,6 +5,7 @@ sizes of iperf3 (`-n 1M`) are binary, as that program reads them.
 """
 
 import itertools
+import math
 import os
 import re
 from typing import Final
@@ -29,6 +30,18 @@ TIME = re.compile(r"\s*([0-9.]+)\s*(us|usec|ms|msec|s|sec)?\s*", ANY_CASE)
 ISO_DURATION = re.compile(r"P(?:(\d{1,9})D)?T?(?:(\d{1,9})H)?(?:(\d{1,9})M)?(?:(\d{1,9}(?:\.\d+)?)S)?", re.ASCII)
 
 MS_PER_UNIT: Final = {"us": 1e-3, "usec": 1e-3, "ms": 1.0, "msec": 1.0, "s": 1e3, "sec": 1e3}
+
+# 32MB · 1.5 ms
+WITH_UNIT: Final = re.compile(r"(\d+(?:\.\d+)?) ?([A-Za-zµ%][A-Za-z/]*)")
+# Units that people write, and that the names of keys end with, in the base unit of their kind.
+TIMES: Final = {"us": 1e-6, "µs": 1e-6, "ms": 1e-3, "s": 1.0, "sec": 1.0, "min": 60.0, "h": 3600.0}
+RATES: Final = {"bps": 1.0, "kbps": 1e3, "mbps": 1e6, "gbps": 1e9, "k": 1e3, "m": 1e6, "g": 1e9}
+RATES_IN_WORDS: Final = re.compile(r"([kmgt]?)bits?(?:/s|ps)?")
+SIZES: Final = {"bytes": 1.0, "b": 1.0} | {
+    f"{letter}{end}": 1000.0**power if end == "b" else 1024.0**power
+    for power, letter in enumerate("kmg", 1)
+    for end in ("b", "ib")
+}
 
 
 class UnitError(ValueError):
@@ -99,3 +112,23 @@ def name_buckets(edges: list[float]) -> list[str]:
     pairs = [(lower, upper) for lower, upper in itertools.pairwise((0, *edges)) if upper > 0]
     between = [f"RTT {lower:g}–{upper:g} ms" if lower > 0 else f"RTT < {upper:g} ms" for lower, upper in pairs]
     return ["RTT unknown", *between, f"RTT ≥ {edges[-1]:g} ms"]
+
+
+def mend_unit(number: float, unit: str, key: str, *, is_whole: bool) -> str:
+    """Return how to write a number with a unit where the key's own is meant: 0.02s as 20 for `rtt_ms`."""
+    own = key.rpartition("_")[2].lower()
+    if in_words := RATES_IN_WORDS.fullmatch(unit):
+        unit = f"{in_words[1]}bps"
+    if own.endswith("ib") and len(unit) < len(own):
+        # Mebibytes are mostly called megabytes.
+        unit = f"{unit[0]}ib"
+    for scales in (TIMES, RATES, SIZES):
+        if own in scales and unit in scales:
+            number *= scales[unit] / scales[own]
+            break
+    else:
+        is_alike = unit[:1] == own[:1] or (own == "pct" and unit in ("%", "percent"))
+        if any(own in scales for scales in (TIMES, RATES, SIZES)) and not is_alike:
+            return f"; write a number in the unit of `{key}`, without its name"
+    written = math.ceil(round(number, 6)) if is_whole else f"{number:.12g}"
+    return f"; write {written}, in the unit of `{key}` and without its name"
