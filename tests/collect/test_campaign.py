@@ -451,6 +451,18 @@ def test_an_algorithm_nearly_called_as_one_of_linux_is_refused(
     check_algorithms(load_campaign(path))
 
 
+@pytest.mark.parametrize("setting", ["congestion_control: candidate", "default_congestion_control: candidate"])
+@pytest.mark.parametrize("testbed", [{}, {"kernel": "linux"}])
+def test_a_campaign_of_compare_kernels_is_said_to_be_one(setting: str, testbed: dict[str, str], tmp_path: Path) -> None:
+    path = tmp_path / "own.yaml"
+    path.write_text(LINES.replace("bottleneck_mbps: 10", setting), encoding="utf-8")
+    told = (
+        rf"own\.yaml:7: session one, job a, {setting.partition(':')[0]}: `candidate` stands for .* cubic bbr --campaign"
+    )
+    with pytest.raises(DeclarationError, match=told):
+        check_algorithms(load_campaign(path, testbed))
+
+
 @pytest.mark.parametrize(
     ("testbed", "message"),
     [

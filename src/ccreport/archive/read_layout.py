@@ -17,7 +17,14 @@ from ccreport.archive.layout import IGNORED, NAME, WHOLE, Layout, Pattern
 from ccreport.archive.layout_groups import KINDS, OF_FILES, check_group, find_group, find_separator, read_value
 from ccreport.archive.layout_table import FILE_COLUMN, RUN_COLUMN, check_header, check_keys, find_repeated, read_row
 from ccreport.core.declarations import SCHEMAS, load_yaml
-from ccreport.core.declared_files import DeclarationError, find_line_of_text, parse_declared, read_text
+from ccreport.core.declared_files import (
+    DeclarationError,
+    find_line_of_text,
+    find_other_kind,
+    parse_declared,
+    read_text,
+    show_path,
+)
 from ccreport.core.identifiers import short_hash
 from ccreport.core.schema_problems import find_problem, format_place, guess_near, guess_path
 
@@ -226,7 +233,8 @@ def _check_schema(declared: Any, source: Source) -> None:
     if not isinstance(declared, dict):
         raise source.fail((), "this is not a layout; begin with `files:` and a list of `- pattern: '…'`")
     if problem := find_problem(declared, load_yaml(SCHEMAS / "layout.schema.yaml")):
-        raise source.fail(problem.culprit, problem.text)
+        other = find_other_kind(declared, "layout", show_path(source.folder / source.name))
+        raise source.fail((), other) if other else source.fail(problem.culprit, problem.text)
 
 
 def _read_rows(

@@ -21,11 +21,11 @@ from ccreport.collect.engines import choose_place
 from ccreport.collect.kernel.known_settings import name_unknown_settings
 from ccreport.collect.plan import Plan
 from ccreport.compare_kernels.declaration import Comparison, Side
+from ccreport.core.algorithms import CANDIDATE
 from ccreport.core.atomic_files import replace_text
 from ccreport.core.declared_files import read_declared
 from ccreport.core.errors import InputError
 
-CANDIDATE: Final = "candidate"
 ALGORITHM_KEYS: Final = frozenset({"congestion_control", "default_congestion_control"})
 # block-2-main: the session `main` of the campaign in the second block.
 LABEL: Final = re.compile(r"block-(\d+)-(.+)")

@@ -33,6 +33,9 @@ OTHER_NAMES: Final = {"newreno": "reno", "new-reno": "reno", "h-tcp": "htcp"}
 # What Linux calls bbr is version 1, which kernels with a later one call bbr1.
 FIRST_BBR: Final = frozenset({"bbr", "bbr1"})
 
+# In a campaign, the algorithm of either side of a comparison.
+CANDIDATE: Final = "candidate"
+
 AVAILABLE: Final = Path("/proc/sys/net/ipv4/tcp_available_congestion_control")
 
 

@@ -35,6 +35,15 @@ PLAIN: Final = {
     "did not find expected key": "not indented as the lines above, or a quote or bracket too many or too few before it",
 }
 MERGED: Final = "tag:yaml.org,2002:merge"
+# What files of each schema are called, and what takes them.
+KINDS: Final = {
+    "campaign": ("a campaign", "`python -m ccreport collect --campaign {}`"),
+    "comparison": ("a comparison", "`python -m ccreport compare_kernels {}`"),
+    "config": ("a configuration", "`snakemake --configfile {}`"),
+    "evaluation": ("an evaluation", "`evaluation: {}` in config.yaml"),
+    "explanations": ("a file of explanations", "`explanations: {}` in config.yaml"),
+    "layout": ("a layout", "`layout: {}` of `archive` in config.yaml"),
+}
 
 
 class DeclarationError(InputError):
@@ -60,7 +69,7 @@ def load_declared(path: Path, kind: str) -> dict[str, Any]:
     if declared is None:
         raise DeclarationError(f"{show_path(path)} is empty")
     if problem := find_problem(declared, schema):
-        raise blame(path, DeclarationError(str(problem), problem.culprit))
+        raise blame_kind(path, declared, kind) or blame(path, DeclarationError(str(problem), problem.culprit))
     fill_defaults(declared, schema)
     return declared
 
@@ -164,6 +173,29 @@ def blame(path: Path, error: DeclarationError) -> DeclarationError:
     """Return an error with the file, and the line in it, in front of what it says."""
     line = find_line(path, error.place, error.tokens)
     return type(error)(f"{show_path(path)}:{line}: {error}" if line else f"{show_path(path)}: {error}", error.place)
+
+
+def blame_kind(path: Path, declared: Any, wanted: str) -> DeclarationError | None:
+    """Return an error with the file in front where its content is of another kind than wanted, None where it is not."""
+    other = find_other_kind(declared, wanted, show_path(path))
+    return DeclarationError(f"{show_path(path)}: {other}") if other else None
+
+
+def find_other_kind(declared: Any, wanted: str, name: str) -> str | None:
+    """Return what to say of the content of the file of this name if most of its keys are of another kind than wanted.
+
+    None where they are not.
+    """
+    if not isinstance(declared, dict):
+        return None
+    counts = {
+        kind: sum(key in load_yaml(SCHEMAS / f"{kind}.schema.yaml")["properties"] for key in declared) for kind in KINDS
+    }
+    kind = max(counts, key=counts.__getitem__)
+    if counts[kind] == counts[wanted]:
+        return None
+    (noun, reader), (wanted_noun, _) = KINDS[kind], KINDS[wanted]
+    return f"this is {noun}, not {wanted_noun}; {reader.format(name)} takes it"
 
 
 def find_line(path: Path, place: Place, tokens: Sequence[str] = ()) -> int | None:

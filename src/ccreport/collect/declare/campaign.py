@@ -18,7 +18,7 @@ from typing import Any, Final
 from ccreport.collect.declare.hints import FOR_EACH_EXAMPLE, MEANT, NOT_FILLED_IN, WORD, hint_at_for_each
 from ccreport.core.algorithms import KNOWN
 from ccreport.core.declarations import SCHEMAS, load_yaml
-from ccreport.core.declared_files import DeclarationError, blame, fill_defaults, read_declared, show_path
+from ccreport.core.declared_files import DeclarationError, blame, blame_kind, fill_defaults, read_declared, show_path
 from ccreport.core.schema_problems import Place, find_near, find_problem, format_place, guess, guess_near
 
 Settings = dict[str, Any]
@@ -80,7 +80,7 @@ def load_campaign(path: Path, testbed: Mapping[str, str] = MappingProxyType({}))
     try:
         return replace(read_campaign(declared), path=path)
     except CampaignError as error:
-        raise blame(path, error) from error
+        raise blame_kind(path, read_declared(path), "campaign") or blame(path, error) from error
 
 
 def read_campaign(declared: Any) -> Campaign:

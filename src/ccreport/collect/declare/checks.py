@@ -7,7 +7,8 @@ from ccreport.collect.declare.campaign import Campaign, CampaignError, Settings
 from ccreport.collect.declare.clients import FLOWS_AT_MOST, asks_for_ecn, declare_clients, find_program, find_rpc
 from ccreport.collect.declare.conditions import as_list
 from ccreport.collect.declare.hints import hint_at_for_each
-from ccreport.core.algorithms import doubt_algorithm, list_available
+from ccreport.core.algorithms import CANDIDATE, doubt_algorithm, list_available
+from ccreport.core.declared_files import show_path
 
 
 def check_job(job: Settings, session: str) -> None:
@@ -22,19 +23,27 @@ def check_algorithms(declared: Campaign) -> None:
     """Raise DeclarationError for the first job with an algorithm that is nearly called as one of Linux.
 
     Not where this machine's kernel has loaded one of that name, and not where the campaign names a kernel of its own,
-    which may have any.
+    which may have any. None is called `candidate`.
     """
-    if declared.testbed["kernel"] is not None:
-        return
-    loaded = list_available()
+    loaded, is_own_kernel = list_available(), declared.testbed["kernel"] is not None
     for session in declared.sessions:
         for job, place in zip(session.jobs, session.places, strict=True):
             for number, client in enumerate(declare_clients(job)):
-                name = client["congestion_control"]
-                if name not in (None, *loaded) and (problem := doubt_algorithm(name)):
-                    what = f"session {session.label}, job {job['name']}, congestion_control: {problem}"
-                    own = ("clients", number) if job["clients"] else ()
-                    raise declared.blame(CampaignError(what, (*place, *own, "congestion_control")))
+                key = "congestion_control" if client["congestion_control"] else "default_congestion_control"
+                name = client["congestion_control"] or job[key]
+                doubt = None if is_own_kernel or name in loaded else doubt_algorithm(name)
+                if problem := _explain_candidate(declared) if name == CANDIDATE else doubt:
+                    what = f"session {session.label}, job {job['name']}, {key}: {problem}"
+                    own = ("clients", number) if job["clients"] and key in client else ()
+                    raise declared.blame(CampaignError(what, (*place, *own, key)))
+
+
+def _explain_candidate(declared: Campaign) -> str:
+    told = show_path(declared.path) if declared.path else "FILE"
+    return (
+        f"`{CANDIDATE}` stands for the algorithms that `compare_kernels` compares; measure this campaign by `python -m "
+        f"ccreport compare_kernels cubic bbr --campaign {told}`, or name an algorithm"
+    )
 
 
 def check_engine(declared: Campaign) -> None:
