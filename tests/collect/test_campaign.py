@@ -234,10 +234,17 @@ BOTTLENECK = {"bottleneck_mbps": 10, "buffer_bytes": 10_000}
         ),
         ({"clients": [{"duration_s": 1, "volume_bytes": 1}]}, r"clients: duration_s and volume_bytes exclude"),
         ({"clients": [{"count": 3, "stagger_s": 3}]}, r"duration_s: a client starts only after 6 s"),
-        ({"clients": [{"program": "netperf"}]}, r"clients\.program: netperf needs rpc"),
-        ({"clients": [{"program": "iperf3", "rpc": RPC}]}, r"clients\.program: iperf3 has no rpc; leave program out"),
+        ({"clients": [{"program": "netperf"}]}, r"clients\.0\.program: netperf needs rpc"),
+        (
+            {"clients": [{"program": "iperf3", "rpc": RPC}]},
+            r"clients\.0\.program: iperf3 has no rpc; leave program out",
+        ),
         ({"rpc": RPC, "reverse": True}, r"reverse: netperf's requests and answers go both ways; leave it out"),
         ({"sysctls": ["net.ipv4.tcp_sack=0"]}, r"; write `sysctls: \{net\.ipv4\.tcp_sack: 0\}`$"),
+        (
+            {"instruments": {"ss_flags": "-tinK"}},
+            r"ss_flags: `-tinK` is not allowed here: Its flags, of those that take no",
+        ),
         ({"instruments": {"capture": True}}, r"; write \{\}, which takes each key's default$"),
         (
             {"parameter_sweep": {"name": "tcp_cubic.beta", "values": [1]}, "module_parameters": {"tcp_cubic.beta": 2}},

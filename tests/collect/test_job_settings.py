@@ -102,7 +102,7 @@ APART: Final[dict[str, tuple[dict[str, Any], dict[str, Any]]]] = {
         clients({"program": "iperf3"}, {"program": "netperf"}, rpc=RPC),
     ),
     "clients.rpc": (clients({}, {"rpc": RPC}), clients({}, {"rpc": RPC | {"response_bytes": 2000}})),
-    "clients.ecn": (clients({}, {"ecn": True}), clients({}, {})),
+    "clients.ecn": (clients({}, {"ecn": True, "sender": 2}), clients({}, {"sender": 2})),
     "clients.extra_arguments": (
         clients({"extra_arguments": ["-b", "1M"]}, {"extra_arguments": ["-b", "4M"]}),
         clients({"extra_arguments": ["-b", "2M"]}, {"extra_arguments": ["-b", "3M"]}),

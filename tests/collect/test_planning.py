@@ -14,7 +14,7 @@ from test_campaign import declare
 from ccreport.__main__ import main
 from ccreport.archive.harness_layout import parse_suffix
 from ccreport.collect.collect import describe_engine
-from ccreport.collect.declare.campaign import load_campaign, read_campaign
+from ccreport.collect.declare.campaign import CampaignError, load_campaign, read_campaign
 from ccreport.collect.declare.clients import split_flows
 from ccreport.collect.declare.describe import describe_plan, expect_processor_s, expect_total_s, list_warnings
 from ccreport.collect.declare.planning import plan_campaign
@@ -204,8 +204,67 @@ def test_flows_ask_for_ecn_where_the_queue_marks_and_with_dctcp() -> None:
     assert asks({}) == [False]
     assert asks(marking) == [True]
     assert asks(marking | {"ecn": False}) == [False]
-    assert asks({"congestion_control": ["dctcp", "cubic"], "flows_count": 2}) == [True, False]
-    assert asks({"clients": [{"ecn": True}, {}]}) == [True, False]
+    assert asks({"congestion_control": ["dctcp", "cubic"], "flows_count": 2, "ecn": True}) == [True, True]
+    assert asks({"clients": [{"congestion_control": "dctcp"}, {"congestion_control": "cubic", "sender": 2}]}) == [
+        True,
+        False,
+    ]
+    assert asks({"clients": [{"ecn": True}, {"sender": 2}]}) == [True, False]
+
+
+RPC = {"request_bytes": 1000, "response_bytes": 1}
+BY_SOCKET = {"flow_pacing_mbps": 5, "pacing_by": "socket"}
+
+
+@pytest.mark.parametrize(
+    ("job", "told"),
+    [
+        (BY_SOCKET | {"rpc": RPC}, "pacing_by: netperf, .* cannot pace its sockets; write `pacing_by: fq`$"),
+        (BY_SOCKET | {"clients": [{}, {"rpc": RPC}]}, "pacing_by: netperf, "),
+        (
+            {"clients": [{"flow_pacing_mbps": 5}, {"rpc": RPC, "flow_pacing_mbps": 5}]},
+            r"clients\.1\.flow_pacing_mbps: netperf, .*; write the job's flow_pacing_mbps, which fq keeps$",
+        ),
+        (
+            {"clients": [{}, {"rpc": RPC}], "omit_s": 1},
+            "omit_s: netperf, .* nothing out of its results; write `omit_s: 0`$",
+        ),
+        (
+            {"rpc": RPC, "duration_s": None, "volume_bytes": 10**6},
+            "volume_bytes: netperf's requests and answers run for",
+        ),
+        ({"clients": [{}, {"rpc": RPC}], "extra_arguments": ["-w", "9K"]}, "extra_arguments: iperf3 and netperf take "),
+        # iperf3's receivers are not told it, nor is their queue fq.
+        ({"reverse": True, "flow_pacing_mbps": 5}, r"flow_pacing_mbps: .*; write `extra_arguments: \[-b, 5M\]`$"),
+        (BY_SOCKET | {"reverse": True}, "flow_pacing_mbps: with reverse the receivers send"),
+        ({"reverse": True, "clients": [{"flow_pacing_mbps": 5}]}, r"clients\.0\.flow_pacing_mbps: with reverse"),
+        ({"flow_pacing_mbps": 5, "background_udp_mbps": 8}, "background_udp_mbps: fq keeps these packets to .* 5, as"),
+        # The kernel has one setting for all connections of a host.
+        (
+            {"clients": [{"ecn": True}, {"ecn": False}]},
+            r"clients\.1\.ecn: all flows of a sender ask for ECN where some",
+        ),
+        ({"congestion_control": ["dctcp", "cubic"], "flows_count": 2}, "ecn: all flows of a sender ask for ECN where"),
+    ],
+)
+def test_a_setting_that_a_client_does_not_apply_is_refused(job: dict[str, Any], told: str) -> None:
+    with pytest.raises(CampaignError, match=f"session one, job a, {told}"):
+        plan(job)
+
+
+@pytest.mark.parametrize(
+    "job",
+    [
+        {"flow_pacing_mbps": 5, "rpc": RPC},
+        BY_SOCKET | {"background_udp_mbps": 8},
+        {"flow_pacing_mbps": 5, "background_udp_mbps": 5},
+        {"clients": [{"flow_pacing_mbps": 5, "extra_arguments": ["-w", "9K"]}, {"rpc": RPC}]},
+        {"extra_arguments": ["-b", "5M"], "reverse": True},
+        {"pacing_by": "socket", "rpc": RPC},
+    ],
+)
+def test_settings_that_all_clients_apply_are_planned(job: dict[str, Any]) -> None:
+    assert plan(job).runs
 
 
 def test_a_parameter_sweep_sets_one_parameter_or_one_element() -> None:
@@ -603,6 +662,7 @@ def test_a_kernel_s_algorithms_are_those_of_its_configuration(tmp_path: Path) ->
             },
             None,
         ),
+        ({"sender_mbps": 20, "reverse": True}, "a: with reverse the receivers send, whom neither sender_mbps nor bot"),
         ({"sender_mbps": 20, "instruments": {"ss_interval_s": 5}}, None),
         (
             {"sender_mbps": 20, "omit_s": 1, "instruments": {"ss_interval_s": 7}},

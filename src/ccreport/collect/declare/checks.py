@@ -4,19 +4,22 @@ from collections.abc import Iterator
 from typing import Any
 
 from ccreport.collect.declare.campaign import Campaign, CampaignError, Settings
-from ccreport.collect.declare.clients import FLOWS_AT_MOST, asks_for_ecn, declare_clients, find_program, find_rpc
+from ccreport.collect.declare.clients import FLOWS_AT_MOST, asks_for_ecn, declare_clients
 from ccreport.collect.declare.conditions import as_list
 from ccreport.collect.declare.hints import hint_at_for_each
+from ccreport.collect.declare.unapplied import list_unapplied
 from ccreport.core.algorithms import CANDIDATE, doubt_algorithm, list_available
 from ccreport.core.declared_files import show_path
 
 
 def check_job(job: Settings, session: str) -> None:
     """Raise CampaignError with the first contradiction of a job, its session, name and key."""
-    for check in (_check_path, _check_bottleneck, _check_destinations, _check_clients, _check_times, _check_sweeps):
+    of_clients = (_check_clients, list_unapplied)
+    for check in (_check_path, _check_bottleneck, _check_destinations, *of_clients, _check_times, _check_sweeps):
         for problem in check(job):
-            key = problem.partition(":")[0].split(".")[0]
-            raise CampaignError(f"session {session}, job {job['name']}, {problem}", (key,))
+            keys = problem.partition(":")[0].split(".")
+            place = tuple(int(key) if key.isdecimal() else key for key in keys)
+            raise CampaignError(f"session {session}, job {job['name']}, {problem}", place)
 
 
 def check_algorithms(declared: Campaign) -> None:
@@ -142,17 +145,8 @@ def _check_clients(job: Settings) -> Iterator[str]:
     if not job["clients"] and job["flows_count"] < len(algorithms):
         yield f"flows_count: {job['flows_count']} cannot be divided between {len(algorithms)} algorithms"
     for declared in declare_clients(job):
-        program = find_program(job, declared)
         if declared["flows_count"] > FLOWS_AT_MOST:
             yield f"flows_count: a client has at most {FLOWS_AT_MOST}; declare clients with a count"
-        if program == "netperf" and not find_rpc(job, declared):
-            yield "clients.program: netperf needs rpc, its sizes of requests and answers"
-        if program == "netperf" and (declared["volume_bytes"] or job["volume_bytes"]):
-            yield "volume_bytes: netperf's requests and answers run for duration_s"
-        if program == "netperf" and job["reverse"]:
-            yield "reverse: netperf's requests and answers go both ways; leave it out"
-        if program == "iperf3" and declared["rpc"]:
-            yield "clients.program: iperf3 has no rpc; leave program out, and netperf sends them"
         if declared["duration_s"] is not None and declared["volume_bytes"] is not None:
             yield "clients: duration_s and volume_bytes exclude each other"
 

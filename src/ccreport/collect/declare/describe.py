@@ -112,8 +112,11 @@ def _list_doubts(run: Run, capacity_bps: int | None) -> Iterator[str]:
         yield f"{_mbps(rate_bps)} Mbit/s are beyond the {_mbps(capacity_bps)} Mbit/s that this testbed carried"
     udp_bps = run.background_udp_bps or 0
     lines = {sender.number: sender.rate_bps for sender in run.senders}
-    if (line_bps := lines.get(run.background_udp_sender or 1)) and udp_bps >= line_bps:
+    line_bps = lines.get(run.background_udp_sender or 1)
+    if line_bps and udp_bps >= line_bps:
         yield f"the UDP traffic alone, {_mbps(udp_bps)} Mbit/s, fills its sender's line of {_mbps(line_bps)} Mbit/s"
+    if any(client.is_reverse for client in run.clients) and (run.bottleneck or any(lines.values())):
+        yield "with reverse the receivers send, whom neither sender_mbps nor bottleneck_mbps limits; `iperf3 -b` does"
     yield from _doubt_jitter(run)
     if run.bottleneck is not None:
         packet_bytes = run.mtu_bytes + ETHERNET_HEADER_BYTES
