@@ -582,9 +582,25 @@ def test_a_plan_says_where_a_path_adds_no_delay() -> None:
             [{"rpc": {"request_bytes": size, "response_bytes": 2000}} for size in (1, 1500)],
             "1 bbr RPC of 1 B and 2 kB + 1 bbr RPC of 1.5 kB and 2 kB, 10 ms",
         ),
+        (
+            [{}, {"count": 4, "volume_bytes": 10**6}, {"congestion_control": "cubic", "volume_bytes": 10**6}],
+            "1 bbr, 4 bbr + 1 cubic of 1,000,000 bytes, 10 ms, 0 % loss, 20 Mbit/s  ",
+        ),
+        (
+            [{"volume_bytes": 10**6}, {"volume_bytes": 2 * 10**6}],
+            "1 bbr of 1,000,000 bytes, 1 bbr of 2,000,000 bytes, 10 ms, 0 % loss, 20 Mbit/s  ",
+        ),
+        (
+            [{"volume_bytes": 10**6}, {"rpc": {"request_bytes": 1, "response_bytes": 2000}}],
+            "1 bbr of 1,000,000 bytes, 1 bbr RPC of 1 B and 2 kB, 10 ms, 0 % loss, 20 Mbit/s  ",
+        ),
+        (
+            [{"volume_bytes": 10**6}, {"volume_bytes": 10**6, "flows_count": 2}],
+            "3 bbr, 10 ms, 0 % loss, 20 Mbit/s, 1,000,000 bytes a flow  ",
+        ),
     ],
 )
-def test_a_plan_tells_rpcs_from_bulk_flows(clients: list[dict[str, Any]], told: str) -> None:
+def test_a_plan_tells_flows_by_what_they_send(clients: list[dict[str, Any]], told: str) -> None:
     job = {"sender_mbps": 20, "rtt_ms": 10, "congestion_control": "bbr", "clients": clients}
     assert f"  a  {told}" in describe_plan(plan(job))
 

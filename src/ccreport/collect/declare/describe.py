@@ -223,8 +223,9 @@ def _describe_job(runs: Sequence[Run]) -> tuple[str, str, str, str]:
     if len(limits) > 1:
         conditions.append(f"limit {'/'.join(map(str, limits))}")
     conditions += _list_rarer(runs)
-    if volumes := {f"{client.volume_bytes:,}": None for client in runs[0].clients if client.volume_bytes is not None}:
-        conditions.append(f"{'/'.join(volumes)} bytes a flow")
+    volumes = {client.volume_bytes for client in runs[0].clients}
+    if len(volumes) == 1 and None not in volumes:
+        conditions.append(f"{volumes.pop():,} bytes a flow")
     conditions += [f"{name} {value}" for name, value in runs[0].sysctls.items()]
     for name in runs[0].module_parameters:
         values = dict.fromkeys(run.module_parameters[name] for run in runs)
@@ -247,15 +248,21 @@ def _list_rarer(runs: Sequence[Run]) -> Iterator[str]:
 
 
 def _describe_clients(run: Run) -> str:
-    flows = Counter[str]()
+    """Return the flows by what they send, where that differs: `1 cubic, 2 bbr of 100,000 bytes, 3 bbr RPCs of 1 kB`."""
+    flows: dict[int | None, Counter[str]] = {}
     for client in run.clients:
         if not client.is_rpc:
-            flows[name_algorithm(client, run)] += client.flows_count
-    bulk = " + ".join(f"{count} {algorithm}" for algorithm, count in flows.items())
+            flows.setdefault(client.volume_bytes, Counter())[name_algorithm(client, run)] += client.flows_count
+    is_alike = len({client.volume_bytes for client in run.clients}) == 1
+    bulk = [
+        " + ".join(f"{count} {algorithm}" for algorithm, count in counts.items())
+        + ("" if volume_bytes is None or is_alike else f" of {volume_bytes:,} bytes")
+        for volume_bytes, counts in flows.items()
+    ]
     rpcs = [
         f"{_count(count, f'{rpc[0]} RPC')} of {write_sizes(rpc)}" for rpc, count in count_rpcs(run.clients, run).items()
     ]
-    return ", ".join(filter(None, (bulk, " + ".join(rpcs))))
+    return ", ".join(filter(None, (*bulk, " + ".join(rpcs))))
 
 
 def _join(runs: Sequence[Run], write: Callable[[Route], str], unit: str) -> str:
