@@ -11,7 +11,7 @@ from archives import ROOT
 from ccreport.collect.collect import blame_setting
 from ccreport.collect.declare import sysctls
 from ccreport.collect.declare.campaign import Campaign, CampaignError, load_campaign, read_campaign
-from ccreport.collect.declare.checks import check_algorithms, check_engine
+from ccreport.collect.declare.checks import check_algorithms, check_engine, list_small_volumes
 from ccreport.collect.declare.planning import plan_campaign
 from ccreport.collect.slots import RefusedSettingError
 from ccreport.core import algorithms
@@ -456,6 +456,27 @@ def test_an_algorithm_nearly_called_as_one_of_linux_is_refused(
     loaded.write_text("reno cubik\n", encoding="ascii")
     monkeypatch.setattr(algorithms, "AVAILABLE", loaded)
     check_algorithms(load_campaign(path))
+
+
+@pytest.mark.parametrize(
+    ("setting", "line", "volume"),
+    [
+        ("volume_bytes: 131071", 7, "131,071"),
+        ("clients:\n    - {volume_bytes: 131072}\n    - {volume_bytes: 10000}", 9, "10,000"),
+        ("clients:\n    - {volume_bytes: 131072}\n    - {duration_s: 4}", None, ""),
+        ("volume_bytes: 131072", None, ""),
+    ],
+)
+def test_a_volume_that_iperf3_writes_at_once_is_told_with_its_line(
+    setting: str, line: int | None, volume: str, tmp_path: Path
+) -> None:
+    path = tmp_path / "own.yaml"
+    path.write_text(LINES.replace("bottleneck_mbps: 10", setting), encoding="utf-8")
+    told = list_small_volumes(load_campaign(path))
+    assert len(told) == (line is not None)
+    assert all(
+        f"own.yaml:{line}: session one, job a, volume_bytes: " in one and f"than {volume}," in one for one in told
+    )
 
 
 @pytest.mark.parametrize("setting", ["congestion_control: candidate", "default_congestion_control: candidate"])

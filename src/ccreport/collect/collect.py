@@ -9,7 +9,7 @@ from typing import Any, Final, Literal, NoReturn
 
 from ccreport.collect.attempts import read_attempts
 from ccreport.collect.declare.campaign import Campaign, CampaignError, load_campaign
-from ccreport.collect.declare.checks import check_algorithms, check_engine
+from ccreport.collect.declare.checks import check_algorithms, check_engine, list_small_volumes
 from ccreport.collect.declare.describe import describe_plan, find_rate_bps
 from ccreport.collect.declare.planning import plan_campaign
 from ccreport.collect.declare.sysctls import check_sysctls, doubt_sysctls, list_unchecked
@@ -81,6 +81,8 @@ def collect(
             )
         others = f"{foreign[0]} and {len(foreign) - 1} more" if len(foreign) > 1 else foreign[0]
         print(f"warning: {folder} holds {others}, which the report of this archive would read, too", file=sys.stderr)
+    for warning in list_small_volumes(declared):
+        print(f"warning: {warning}", file=sys.stderr)
     collection = Collection(plan, folder, campaign, find_sessions(folder, plan.campaign))
     # What is complete needs no engine.
     if collection.list_missing():

@@ -1,7 +1,7 @@
 """Whether a job makes sense: what contradicts itself though each of its settings is allowed."""
 
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, Final
 
 from ccreport.collect.declare.campaign import Campaign, CampaignError, Settings
 from ccreport.collect.declare.clients import FLOWS_AT_MOST, asks_for_ecn, declare_clients
@@ -10,6 +10,9 @@ from ccreport.collect.declare.hints import hint_at_for_each
 from ccreport.collect.declare.unapplied import list_unapplied
 from ccreport.core.algorithms import CANDIDATE, doubt_algorithm, list_available
 from ccreport.core.declared_files import show_path
+
+# What iperf3 writes at once to a socket of TCP, of which a new one takes about 100,000 bytes.
+IPERF3_BLOCK_BYTES: Final = 128 << 10
 
 
 def check_job(job: Settings, session: str) -> None:
@@ -46,6 +49,29 @@ def _explain_candidate(declared: Campaign) -> str:
     return (
         f"`{CANDIDATE}` stands for the algorithms that `compare_kernels` compares; measure this campaign by `python -m "
         f"ccreport compare_kernels cubic bbr --campaign {told}`, or name an algorithm"
+    )
+
+
+def list_small_volumes(declared: Campaign) -> list[str]:
+    """Return what to say of volumes that iperf3 writes at once, each place of the file once, with its line."""
+    told: dict[tuple[Any, ...], str] = {}
+    for session in declared.sessions:
+        for job, place in zip(session.jobs, session.places, strict=True):
+            for number, client in enumerate(declare_clients(job)):
+                own = ("clients", number) if client["volume_bytes"] else ()
+                volume_bytes = client["volume_bytes"] or (job["volume_bytes"] if client["duration_s"] is None else None)
+                if volume_bytes and volume_bytes < IPERF3_BLOCK_BYTES:
+                    what = f"session {session.label}, job {job['name']}, volume_bytes: {_explain_volume(volume_bytes)}"
+                    error = CampaignError(what, (*place, *own, "volume_bytes"))
+                    told.setdefault(error.place, str(declared.blame(error)))
+    return list(told.values())
+
+
+def _explain_volume(volume_bytes: int) -> str:
+    return (
+        f"iperf3 writes {IPERF3_BLOCK_BYTES:,} bytes at once, so it sends more than {volume_bytes:,}, and ends once "
+        "its kernel has them, so fewer count as received; take some megabytes, or RPCs, which end on arrival: "
+        f"`rpc: {{request_bytes: {volume_bytes}, response_bytes: 1}}` with duration_s"
     )
 
 
