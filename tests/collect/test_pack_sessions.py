@@ -146,6 +146,17 @@ def test_a_folder_that_is_none_or_no_sessions_is_said_to_be_so(
     replayed[2] = str(tmp_path / "qick")
     assert main(replayed) == 2
     assert f"does not exist; did you mean `{tmp_path / 'quick'}`?" in capsys.readouterr().err
+    # Where a session is packed, in that file, beside it or in a folder of them.
+    packed = tmp_path / "packed/quick.tar.zst"
+    packed.parent.mkdir()
+    packed.touch()
+    for named in (packed, packed.parent, packed.parent / "quick"):
+        replayed[2] = str(named)
+        assert main(replayed) == 2
+        told = f"{packed} is packed; unpack it first, `tar -xf {packed}`, and name the folder that this makes"
+        assert told in capsys.readouterr().err
+    assert main(["pack_sessions", "--archive", str(packed), "--target", str(tmp_path / "t")]) == 1
+    assert f"{packed} is a file; name the folder of a campaign's archive" in capsys.readouterr().err
     assert main(["pack_sessions", "--archive", str(tmp_path / "qick"), "--target", str(tmp_path / "t")]) == 1
     assert f"qick does not exist; did you mean `{tmp_path / 'quick'}`?" in capsys.readouterr().err
 

@@ -34,6 +34,8 @@ def pack_sessions(archive: Path, target: Path, session: Sequence[str] = ()) -> N
     unknown or is that of two sessions, where a file of its name has other runs, and, after the others are packed, where
     a session is not finished.
     """
+    if archive.is_file():
+        raise InputError(f"{archive} is a file; name the folder of a campaign's archive")
     if not archive.is_dir():
         raise InputError(f"{archive} does not exist{guess_path(archive)}")
     folders = _find_folders(archive)

@@ -13,6 +13,7 @@ from ccreport.collect.sessions import PARTIAL, SESSION, read_json
 from ccreport.collect.slots import Slot
 from ccreport.core.errors import InputError
 from ccreport.core.schema_problems import guess, guess_path
+from ccreport.storage.places import PACKED_ENDINGS, is_packed
 
 MADE: Final = "made"
 
@@ -27,9 +28,7 @@ def replay_run(session: Path, job: str, run: str, into: Path, kernel: str = "") 
     the one at hand, or it fails.
     """
     if not (session / SESSION).is_file():
-        problem = f"has no {SESSION}" if session.exists() else "does not exist"
-        hint = guess_path(session) or "; name the folder of a session that `collect` made"
-        raise InputError(f"{session} {problem}{hint}")
+        raise InputError(_explain_no_session(session))
     if into.exists() and (not into.is_dir() or any(into.iterdir())):
         raise InputError(f"{into} is there and not empty; --into names a new folder")
     told = read_json(session / SESSION)
@@ -54,6 +53,19 @@ def replay_run(session: Path, job: str, run: str, into: Path, kernel: str = "") 
     )
     print(f"{len(made)} files made again; {differ}")
     return min(differing, 1)
+
+
+def _explain_no_session(session: Path) -> str:
+    """Return why a path is not the folder of a session, and what to name or type in place of it."""
+    beside = (Path(f"{session}{ending}") for ending in PACKED_ENDINGS)
+    inside = sorted(session.iterdir()) if session.is_dir() else ()
+    for path in (session, *beside, *inside):
+        if path.is_file() and is_packed(path.name):
+            command = "unzip" if path.suffix == ".zip" else "tar -xf"
+            return f"{path} is packed; unpack it first, `{command} {path}`, and name the folder that this makes"
+    problem = f"has no {SESSION}" if session.exists() else "does not exist"
+    hint = guess_path(session) or "; name the folder of a session that `collect` made"
+    return f"{session} {problem}{hint}"
 
 
 def _make(slot: Slot, run: Run, attempt: Attempt, into: Path) -> None:
