@@ -49,14 +49,30 @@ def test_a_filter_that_tcpdump_refuses_is_told_by_its_key(
         watch.start()
 
 
-@pytest.mark.parametrize(("code", "is_final"), [(1, False), (126, True), (127, True)])
-def test_a_command_that_is_not_there_fails_each_time(code: int, is_final: bool, tmp_path: Path) -> None:
-    ended = SimpleNamespace(stdout="", stderr="sh: 1: x: not found\n", returncode=code)
+@pytest.mark.parametrize(
+    ("code", "said", "is_final"),
+    [
+        (1, "no answer", False),
+        (126, "sh: 1: x: Permission denied", True),
+        (127, "sh: 1: x: not found", True),
+        # As the programs say it.
+        (255, 'Option "-nosuch" is unknown, try "ip -help".', True),
+        (255, 'Command "nosuch" is unknown, try "tc qdisc help".', True),
+        (1, 'What is "dely"?\nUsage: ... netem [ limit PACKETS ]\n', True),
+        (2, "ls: unrecognized option '--nosuch'\nTry 'ls --help' for more information.", True),
+        (2, 'sh: 1: Syntax error: end of file unexpected (expecting "then")', True),
+        (1, 'Cannot find device "nosuch"', False),
+    ],
+)
+def test_a_command_that_is_not_there_or_misspelt_fails_each_time(
+    code: int, said: str, is_final: bool, tmp_path: Path
+) -> None:
+    ended = SimpleNamespace(stdout="", stderr=said, returncode=code)
     run = replace(RUN, commands=Commands(before_source=("x",)))
     performance = _Performance(run, cast(Place, SimpleNamespace(execute=lambda *_, **__: ended)), tmp_path)
     with pytest.raises(WrongCallError if is_final else RunFailedError) as raised:
         performance._run_commands("before_source", "pre-src-cmd", ["sender1"])
-    assert str(raised.value) == f"commands.before_source: `x` ended with {code}: sh: 1: x: not found"
+    assert str(raised.value) == f"commands.before_source: `x` ended with {code}: {said.splitlines()[0]}"
 
 
 def test_a_dump_has_the_sockets_and_the_counters_of_one_time(tmp_path: Path) -> None:

@@ -11,6 +11,7 @@ import glob
 import json
 import os
 import random
+import re
 import shutil
 import subprocess
 import threading
@@ -45,6 +46,11 @@ COMMAND_LIMIT_S: Final = 120.0
 END_LIMIT_S: Final = 10.0
 # What a shell ends with where a command is not there, or is not a program.
 NO_COMMAND: Final = (126, 127)
+# ls: unrecognized option '--all-of-it' · Option "-nosuch" is unknown, try "ip -help". · sh: 1: Syntax error: …
+USAGE: Final = re.compile(
+    r"^\s*usage:|(unrecogni[sz]ed|invalid|unknown|illegal) option|is unknown, try |^Try '.* --help'|: Syntax error: ",
+    re.IGNORECASE | re.MULTILINE,
+)
 FAULTS: Final = (OSError, ValueError, subprocess.SubprocessError)
 
 
@@ -131,8 +137,13 @@ class _Performance:
                 done = self.testbed.execute(namespace, ["sh", "-c", command], input_text="", timeout_s=COMMAND_LIMIT_S)
                 told.append(done.stdout + done.stderr)
                 if done.returncode:
-                    kind = WrongCallError if done.returncode in NO_COMMAND else RunFailedError
-                    raise kind(f"commands.{key}: `{command}` ended with {done.returncode}: {told[-1].strip()[-200:]}")
+                    is_misspelt = USAGE.search(told[-1]) is not None
+                    kind = WrongCallError if is_misspelt or done.returncode in NO_COMMAND else RunFailedError
+                    said = told[-1].strip()[-200:]
+                    if is_misspelt:
+                        # Behind the fault may be all of the program's options.
+                        said = (done.stderr.strip() or done.stdout.strip()).splitlines()[0]
+                    raise kind(f"commands.{key}: `{command}` ended with {done.returncode}: {said}")
         if told:
             self._write(item, "".join(told))
 
