@@ -4,7 +4,7 @@ from pathlib import Path
 
 import polars as pl
 import pytest
-from archives import CONFORMANCE
+from archives import CONFORMANCE, ROOT
 
 from ccreport.__main__ import main
 
@@ -66,6 +66,9 @@ def test_pairs_of_a_column_become_text_in_csv(tmp_path: Path) -> None:
         ),
         (["qdisc", IPERF3], "`metadata` reads jobmeta,"),
         (["flent", IPERF3], "`rpc` reads netperf and flent files: type `ingest rpc FILE`"),
+        (["netperf", IPERF3], "`rpc` reads netperf and flent files: type `ingest rpc FILE`"),
+        (["pcap", IPERF3], "`captures` reads tcpdump and tcpdump-log files: type `ingest captures FILE`"),
+        (["kernel_drops", str(ROOT / "README.md")], "README.md: not_json: the file is not whole JSON"),
         (["nothing", IPERF3], "there is no format `nothing`; there are campaign, captures, edge, iperf3,"),
         (["ss", "/nowhere"], "/nowhere is not a file"),
         (["ss", IPERF3], "iperf3_p2.json: no_measurement:"),
@@ -74,3 +77,12 @@ def test_pairs_of_a_column_become_text_in_csv(tmp_path: Path) -> None:
 def test_what_cannot_be_read_is_said(words: list[str], message: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["ingest", *words]) == 1
     assert message in capsys.readouterr().err
+
+
+def test_a_file_that_another_reader_takes_by_its_name_is_refused(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "session.json"
+    path.write_text("{}", encoding="utf-8")
+    assert main(["ingest", "metadata", str(path)]) == 1
+    assert capsys.readouterr().err == f"ccreport: `campaign` reads session.json: type `ingest campaign {path}`\n"

@@ -81,6 +81,11 @@ def test_sql_names_texts_that_no_row_has(database: Path, capsys: pytest.CaptureF
             "No row has cc = 'reno'; there are 'bbr', 'cubic'"
         ],
         "FROM runs WHERE queue_discipline = 'fq'": ["No row has queue_discipline = 'fq'; there are none"],
+        "FROM runs WHERE rtt_ms BETWEEN 500 AND 600": ["No row has rtt_ms BETWEEN 500 AND 600; there are 10, 20, 60"],
+        "FROM runs WHERE job = NULL AND rtt_ms <> NULL": [
+            "No row has job = NULL; write job IS NULL",
+            "No row has rtt_ms <> NULL; write rtt_ms IS NOT NULL",
+        ],
         "FROM runs WHERE rtt_ms IN (10, 0.02)": ["No row has rtt_ms = 0.02; there are 10, 20, 60"],
         "FROM runs WHERE rtt_ms = '10.0' OR run_id = 'r1'": [],
         "SELECT * FROM range(20) AS t(n) WHERE n = 50": ["No row has n = 50; there are 20 others, from 0 to 19"],
@@ -115,8 +120,9 @@ def test_an_option_with_one_value_is_given_once(capsys: pytest.CaptureFixture[st
     assert "--row is given twice; it takes one value" in capsys.readouterr().err
 
 
-def test_an_empty_query_is_refused(database: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["sql", " ;", "--database", str(database)]) == 1
+@pytest.mark.parametrize("query", [" ;", "-- nothing"])
+def test_an_empty_query_is_refused(query: str, database: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["sql", query, "--database", str(database)]) == 1
     assert capsys.readouterr().err == "ccreport: the query is empty; without one, sql lists the tables\n"
 
 
@@ -127,6 +133,9 @@ def test_an_empty_query_is_refused(database: Path, capsys: pytest.CaptureFixture
         ("SELECT 1) FROM runs", "; an opening parenthesis is missing\n"),
         ("SELECT cv(rtt_ms) FROM runs", "; write stddev(x) / avg(x), the coefficient of variation of x\n"),
         ("FROM table_2", "does not exist; did you mean `table_2_testbed`?\n"),
+        ("FROM runs WHERE job = 10", "`job` holds text, which takes single quotes\n"),
+        ("FROM runs WHERE job > 10", "; text takes single quotes\n"),
+        ("FROM runs WHERE job = ’j’", "; if it is text, write 'j'\n"),
         ("SELECT test_group FROM runs", "; `measured`, `labelled_runs`, `algorithm_runs` have it"),
         ("SELECT r.rtt_bucket FROM runs AS r", "? `measured`, `labelled_runs`, `algorithm_runs` have `rtt_bucket`"),
         ("SELECT cc, avg(goodput_bps) FROM runs GROUP BY cc", "? `measured`, `algorithm_runs`, `flows` have `cc`"),
@@ -308,6 +317,12 @@ def test_a_database_of_an_archive_that_was_read_again_is_warned_of(
         os.utime(facts, (made_s + moved_s, made_s + moved_s))
         assert main(["sql", "FROM runs", "--database", str(tmp_path)]) == 0
         assert ("Build its evaluation once more: `make report`" in capsys.readouterr().err) is is_warned
+
+
+def test_what_goes_to_the_standard_output_stands_there_alone(database: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    assert main(["sql", "COPY (SELECT 7 AS number) TO STDOUT", "--database", str(database)]) == 0
+    printed = capfd.readouterr()
+    assert (printed.out, printed.err) == ("number\n7\n", "1 row written\n")
 
 
 def test_an_answer_that_cannot_be_saved_is_not_the_databases_fault(

@@ -21,7 +21,7 @@ from ccreport.core.csv_files import write_csv
 from ccreport.core.declarations import SCHEMAS, load_yaml
 from ccreport.core.errors import InputError
 from ccreport.core.identifiers import short_hash
-from ccreport.core.schema_problems import guess, guess_near, guess_path
+from ccreport.core.schema_problems import guess, guess_path
 from ccreport.core.table_folder import TableFolder
 from ccreport.core.tables import write_table
 from ccreport.ingest.declaration import Kind, Reader
@@ -58,6 +58,8 @@ def ingest(
         raise InputError(f"there is no format `{format}`{_guess_format(format)}") from None
     if missing := [path for path in files if not path.is_file()]:
         raise InputError(f"{missing[0]} is not a file{guess_path(missing[0])}")
+    for path in files:
+        _refuse_others(reader, path)
     if output is not None:
         _check_output(output)
     manifest = _list_files(reader, files)
@@ -91,6 +93,13 @@ def list_problems(format: str, path: Path) -> list[str]:
         return tables.read("rejects")["message"].to_list()
 
 
+def _refuse_others(reader: Reader, path: Path) -> None:
+    """Raise InputError for a file that by its name only another reader takes."""
+    named = [one for one in READERS if any(path.name == kind.session_file for kind in one.kinds)]
+    if named and reader not in named:
+        raise InputError(f"`{named[0].name}` reads {path.name}: type `ingest {named[0].name} {path}`")
+
+
 def _check_output(output: Path) -> None:
     """Raise InputError where nothing can be written, or a folder would be called as a file is; loads-6.12 is not."""
     ending = output.suffix
@@ -102,8 +111,9 @@ def _check_output(output: Path) -> None:
 def _guess_format(word: str) -> str:
     """Return what to put behind a word that is not a format: the one meant, or that with such files, else all."""
     names = [reader.name for reader in READERS]
-    for reader in () if guess_near(word, names) else READERS:
-        parts = {part for kind in reader.kinds for part in kind.name.split("-")}
+    for reader in READERS:
+        kinds = [name for kind in reader.kinds for name in (kind.name, *(content.format for content in kind.contents))]
+        parts = {part for name in kinds for part in name.split("-")}
         if word.lower() in {*parts, *reader.tables} or f"{word.lower()}s" in reader.tables:
             kinds = " and ".join(
                 filter(None, (", ".join(kind.name for kind in reader.kinds[:-1]), reader.kinds[-1].name))

@@ -31,7 +31,12 @@ MISSING: Final = re.compile(r'(?:Referenced column|have a column named) "(\w+)"'
 OF_TABLE: Final = re.compile(r'"(\w+)" does not have a column')
 ALIASED: Final = r'\b(?:FROM|JOIN)\s+"?(\w+)"?\s+(?:AS\s+)?"?{}\b'
 # Could not convert string '0.01 %' to DOUBLE, and before the place: LINE 1: FROM runs WHERE loss_pct =
-NOT_A_NUMBER: Final = re.compile(r"Could not convert string '(.*)' to (?:DOUBLE|U?INT\d+)")
+NOT_A_NUMBER: Final = re.compile(r"Could not convert string ['\"](.*)['\"] to (?:DOUBLE|U?INT\d+|DECIMAL)")
+# … to INT32 when casting from source column host · Cannot compare values of type VARCHAR and type INTEGER_LITERAL
+OF_TEXT: Final = re.compile(r"casting from source column (\w+)$")
+TWO_TYPES: Final = re.compile(r"Cannot compare values of type VARCHAR and type (?:INTEGER|DECIMAL)")
+# What word processors make of quotes.
+CURLY_QUOTES: Final = "‘’‚‛“”„`´"
 # 0.01 % is the number of a column in per cent; 5 Gbit/s is not that of one in bit/s.
 NUMBER: Final = re.compile(r"\s*(-?\d+(?:\.\d+)?)\s*%?\s*")
 COMPARED: Final = re.compile(r"([\w.]+)\s*([<>=!]+|\bIN\s*\()\s*$", re.IGNORECASE)
@@ -97,6 +102,8 @@ def describe_refusal(
         return f"{shown}; {_name_mean(*of_many.groups())}"
     if UNGROUPED in said:
         return f"{said.rstrip('.')}; put GROUP BY ALL at the end"
+    if (of_text := OF_TEXT.search(said)) or TWO_TYPES.match(said):
+        return f"{said}; {f'`{of_text[1]}` holds text, which' if of_text else 'text'} takes single quotes"
     if not_a_number := NOT_A_NUMBER.search(said):
         return f"{said}{_compare_numbers(not_a_number[1], text)}"
     if said == f'{SYNTAX} ","' and (number := COMMA.search(text)):
@@ -118,8 +125,8 @@ def describe_refusal(
         # Behind a question "it" would be the name that is meant.
         hint = re.sub(r"\?; (.* (?:has|have)) it$", rf"? \1 `{missing[1]}`", hint)
     if (column := COLUMN.match(said)) and (not hint or f"\n{column[1]}\n" in query):
-        # What is in double quotes was meant as text.
-        is_column = f'"{column[1]}"' not in query
+        # What is in double quotes, or in those of word processors, was meant as text.
+        is_column = f'"{column[1]}"' not in query and column[1] == column[1].strip(CURLY_QUOTES)
         others = f", else one of {', '.join(known)}" if known and not hint and is_column else ""
         hint += f"{' I' if hint else '; i'}f it is text, write {_quote(column[1], query)}{others}"
     if NO_TABLE.match(said) and known:
@@ -148,6 +155,7 @@ def _name_longer(word: str, known: Iterable[str]) -> str:
 
 def _quote(word: str, query: str) -> str:
     """Return a word as text in SQL; with more quotes where it is all that the file says, as YAML takes one pair off."""
+    word = word.strip(CURLY_QUOTES)
     alone = re.search(rf"\n((?:\w+ )*{word}(?: \w+)*)\n", query)
     return f"\"'{alone[1]}'\"" if alone and not IN_CAPITALS.search(alone[1]) else f"'{word}'"
 

@@ -24,6 +24,8 @@ SIGNS: Final = {
     "COMPARE_LESSTHANOREQUALTO": "<=",
     "COMPARE_GREATERTHANOREQUALTO": ">=",
 }
+# What is meant by comparing with NULL, which no row meets.
+NULLS: Final = {"COMPARE_EQUAL": ("=", "IS NULL"), "COMPARE_NOTEQUAL": ("<>", "IS NOT NULL")}
 # Columns with the kernel's name of an algorithm and with the evaluation's.
 CALLED: Final = ("cc", "algorithm")
 # What DuckDB calls them.
@@ -34,11 +36,12 @@ def describe_absent_values(connection: duckdb.DuckDBPyConnection, query: str) ->
     """Return a line for each text or number that a query wants a column to have, and no row of its tables has there.
 
     If every value exists but no row meets all conditions, a line says which conditions, left out, would leave rows.
+    A comparison with NULL, which no row meets, has a line too.
     """
     parsed = parse_query(connection, query)
     lines = []
     for part in list_selects(parsed):
-        absent = list(_list_absent(connection, part))
+        absent = [*_list_nulls(part["where_clause"]), *_list_absent(connection, part)]
         # A column of an outer query is not one of its own tables.
         with contextlib.suppress(duckdb.Error):
             lines += absent or [describe_joint(connection, part)]
@@ -68,6 +71,19 @@ def _list_absent(connection: duckdb.DuckDBPyConnection, part: dict[str, Any]) ->
                     if called
                     else _describe(f"{name} {sign}", wanted, held)
                 )
+
+
+def _list_nulls(node: Any) -> Iterator[str]:
+    """Yield what to write instead of each comparison of a column with NULL, of a condition."""
+    if isinstance(node, list):
+        for item in node:
+            yield from _list_nulls(item)
+    elif isinstance(node, dict) and node.get("class") != "SUBQUERY":
+        if (meant := NULLS.get(str(node.get("type")))) and node["left"]["class"] == "COLUMN_REF":
+            column, literal = node["left"]["column_names"][-1], node["right"].get("literal", {})
+            if literal.get("kind") == "NULL_LITERAL":
+                yield f"No row has {column} {meant[0]} NULL; write {column} {meant[1]}"
+        yield from _list_nulls(list(node.values()))
 
 
 def _name_called(connection: duckdb.DuckDBPyConnection, column: str, wanted: str) -> str:
@@ -124,6 +140,10 @@ def _list_compared(node: dict[str, Any]) -> list[tuple[str, Any, Any]]:
         return [(sign, node["left"], node["right"])]
     if kind == "COMPARE_IN":
         return [("=", node["children"][0], item) for item in node["children"][1:]]
+    if kind == "COMPARE_BETWEEN" and node["lower"]["class"] == "CONSTANT":
+        least = node["lower"]["literal"]
+        told = quote_text(least["text"]) if least["kind"] == "STRING" else least["text"]
+        return [(f"BETWEEN {told} AND", node["input"], node["upper"])]
     if word := LIKE.get(node.get("function_name", "")):
         left, right = (argument.get("expression", argument) for argument in node.get("arguments") or node["children"])
         return [(word, left, right)]

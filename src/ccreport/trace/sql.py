@@ -4,6 +4,7 @@ import contextlib
 import io
 import re
 import shutil
+import sys
 import textwrap
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -38,6 +39,7 @@ WRITES: Final = frozenset(
 )
 # What DESCRIBE gives: of views and tables without constraints only the first two tell anything.
 DESCRIBED: Final = ["column_name", "column_type", "null", "key", "default", "extra"]
+EMPTY: Final = "the query is empty; without one, sql lists the tables"
 READ_ONLY: Final = "the database is read only, as a build makes it; save an answer with COPY (SELECT …) TO 'file.csv'"
 MEANINGS: Final = "The report's page Dictionary has units, sources and whole meanings; the files of schemas/ too."
 NAME: Final = re.compile(r"\w+")
@@ -69,7 +71,7 @@ def sql(query: str = TABLES, /, database: Path | None = None, rows: int = 100) -
     (SELECT …) TO 'file.csv'` saves all of them; files that the query names are found from the current folder.
     """
     if not query.strip(" ;\n"):
-        raise InputError("the query is empty; without one, sql lists the tables")
+        raise InputError(EMPTY)
     if rows < 1:
         raise InputError(f"--rows {rows} would show nothing; COUNT(*) in the query counts rows")
     shown = io.StringIO()
@@ -85,10 +87,17 @@ def sql(query: str = TABLES, /, database: Path | None = None, rows: int = 100) -
             if query.strip(" ;\n").upper() == "SHOW TABLES":
                 query = TABLES
             statements = connection.extract_statements(query)
+            if not statements:
+                raise QueryError(EMPTY)
             if len(statements) > 1:
                 raise QueryError("there is more than one statement; only one is shown at a time")
-            if statements and statements[0].type in WRITES:
+            if statements[0].type in WRITES:
                 raise QueryError(READ_ONLY)
+            if statements[0].type == duckdb.StatementType.COPY:
+                # The standard output may be what the rows went to.
+                (count,) = connection.execute(query).fetchone() or (0,)
+                print(f"{count:,} row{'' if count == 1 else 's'} written", file=sys.stderr)
+                return
             # A statement that gives no rows has none to show.
             found: duckdb.DuckDBPyRelation | None = connection.sql(query)
             if found is None:

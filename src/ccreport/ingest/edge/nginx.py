@@ -126,7 +126,10 @@ def _read_file(
 def _explain(lines: int, size: int) -> RawFileError:
     if not size:
         return RawFileError("empty", "the file is empty; no request was logged")
-    message = f"none of its {lines} lines is of the declared format; set edge.access_log_format to nginx's log_format"
+    message = (
+        f"none of its {lines} lines is of the declared format; set edge.access_log_format, or --access-log-format of "
+        "`ingest`, to nginx's log_format"
+    )
     return RawFileError("no_measurement", message)
 
 

@@ -27,7 +27,8 @@ def list_counters(file: RawFile, content: bytes, rejected: Rejects) -> list[dict
     try:
         told = json.loads(content)
     except (ValueError, RecursionError) as error:
-        raise RawFileError("truncated_json", f"the file is not whole JSON: {error}; collect the run again") from error
+        reason = "truncated_json" if content.lstrip().startswith(b"[") else "not_json"
+        raise RawFileError(reason, f"the file is not whole JSON: {error}; collect the run again") from error
     rows: dict[tuple[str, str], dict[str, Any]] = {}
     for number, value in enumerate(told if isinstance(told, list) else [], start=1):
         record = Recorded(file, value, rejected, place=f"counter {number}")
