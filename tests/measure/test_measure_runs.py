@@ -1,10 +1,12 @@
 import json
+import re
 from pathlib import Path
 from typing import Any
 
+import duckdb
 import polars as pl
 import pytest
-from archives import at, save_table
+from archives import ROOT, at, save_table
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -15,8 +17,9 @@ from ccreport.measure import NEEDED_TABLES
 from ccreport.measure.conditions import condition_of
 from ccreport.measure.cpu import measure_cpu
 from ccreport.measure.fairness import jain_index
-from ccreport.measure.runs import measure_runs
+from ccreport.measure.runs import measure_runs, sum_rates
 
+MACROS = ROOT / "src/ccreport/sql/common/macros.sql"
 RUN = ManifestRun("r", "h:1:20.0ms", "h", 1, rtt_nominal_ms=20.0)
 
 
@@ -305,6 +308,40 @@ def test_too_few_cpu_samples_give_none(tmp_path: Path) -> None:
 def jain(rates: list[float | None]) -> float | None:
     value: float | None = pl.DataFrame({"x": rates}, schema={"x": pl.Float64}).select(jain_index(pl.col("x"))).item()
     return value
+
+
+# Each flow's client, start, how finely that is known, length (s) and rate (Mbit/s); what they have together by hand.
+TOGETHER = {
+    "side by side": ([(1, 0.0, 0.5, 10.0, 3.0), (1, 0.5, 0.5, 10.0, 5.0)], 8.0),
+    # 0.5 s later or at the same time.
+    "the clock is too coarse": ([(1, 0.0, 0.5, 3.0, 3.0), (2, 0.5, 0.5, 3.0, 5.0)], 8.0),
+    # 10 Mbit/s for 20 s and 8 Mbit/s for 10 s: 280 Mbit in 20 s.
+    "one joins": ([(1, 0.0, 0.5, 20.0, 10.0), (2, 10.0, 0.5, 10.0, 8.0)], 14.0),
+    # 10 Mbit in 1 s and 10 Mbit in 4 s.
+    "transfers": ([(1, 0.0, 0.5, 1.0, 10.0), (2, 0.0, 0.5, 4.0, 2.5)], 5.0),
+    # 3 · 2 + 5 · 2 Mbit in 7 s.
+    "one after the other": ([(1, 0.0, None, 2.0, 3.0), (2, 5.0, None, 2.0, 5.0)], 16 / 7),
+    "no length": ([(1, 0.0, 0.5, None, 3.0), (2, 9.0, 0.5, 1.0, 5.0)], 8.0),
+    "no rate": ([(1, 0.0, 0.5, 10.0, None), (2, 0.0, 0.5, 10.0, 5.0)], None),
+}
+
+
+@pytest.mark.parametrize("case", TOGETHER)
+def test_flows_of_different_times_have_the_rate_of_all_bytes_over_the_whole_time(case: str) -> None:
+    given_flows, expected = TOGETHER[case]
+    columns = ("client_number", "client_offset_s", "start_resolution_s", "receiver_s", "goodput_bps")
+    kinds = {name: pl.Int64 if name == "client_number" else pl.Float64 for name in columns}
+    flows = pl.DataFrame(given_flows, schema=kinds, orient="row").with_columns(
+        pl.col("client_offset_s").min().over("client_number"), flow_id=pl.int_range(pl.len())
+    )
+    of_run = flows.select(sum_rates("goodput_bps", "receiver_s")).item()
+    with duckdb.connect() as connection:
+        macro = re.search(r"CREATE MACRO sum_rates.*?END;", MACROS.read_text(), re.DOTALL)
+        assert macro is not None
+        connection.execute(macro[0])
+        query = "SELECT sum_rates(goodput_bps, receiver_s, client_offset_s, start_resolution_s, flow_id) FROM flows"
+        assert connection.execute(query).fetchall() == [(pytest.approx(expected),)]
+    assert of_run == pytest.approx(expected)
 
 
 def test_jain_by_hand() -> None:

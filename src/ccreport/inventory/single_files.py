@@ -112,8 +112,8 @@ def _guess_format(word: str) -> str:
     """Return what to put behind a word that is not a format: the one meant, or that with such files, else all."""
     names = [reader.name for reader in READERS]
     for reader in READERS:
-        kinds = [name for kind in reader.kinds for name in (kind.name, *(content.format for content in kind.contents))]
-        parts = {part for name in kinds for part in name.split("-")}
+        shown = [name for kind in reader.kinds for name in (kind.name, *(content.format for content in kind.contents))]
+        parts = {part for name in shown for part in name.split("-")}
         if word.lower() in {*parts, *reader.tables} or f"{word.lower()}s" in reader.tables:
             kinds = " and ".join(
                 filter(None, (", ".join(kind.name for kind in reader.kinds[:-1]), reader.kinds[-1].name))

@@ -3,6 +3,8 @@
 One step writes all, since a run is the sum of its flows and a reconciliation compares them with their captures.
 """
 
+from typing import Final
+
 import polars as pl
 
 from ccreport.archive.manifest import Manifest
@@ -24,6 +26,9 @@ from ccreport.measure.fairness import jain_index
 from ccreport.measure.flows import join_flows
 from ccreport.measure.reconcile.reconcile import reconcile_flows
 from ccreport.measure.suspects.sampled import measure_sampling
+
+# Of flows that sent side by side, the time of all together over that of the shortest is less.
+APART_RATIO: Final = 1.1
 
 
 def measure_runs(
@@ -148,19 +153,20 @@ def _find_limit() -> pl.Expr:
 
 
 def summarise_flows(flows: pl.DataFrame) -> pl.DataFrame:
-    """Return per run the totals of its flows; a rate is the sum of the flows' rates, a ratio the sum over the sum."""
+    """Return per run the totals of its flows: rates as `sum_rates` has them, a ratio is the sum over the sum."""
     is_counted = pl.col("retransmit_ratio").is_not_null()
     sources = pl.col("retransmit_source").filter(is_counted).unique()
     window_bits = 8 * pl.col("cwnd_mean_segments_count") * pl.col("mss_bytes")
     flows = flows.with_columns(
         window_bps=pl.when(pl.col("rtt_min_ms") > 0).then(1000 * window_bits / pl.col("rtt_min_ms")),
         undelivered_bytes=(pl.col("sender_bytes") - pl.col("receiver_bytes")).clip(0),
+        client_offset_s=pl.col("start_offset_s").min().over("run_id", "client_number").fill_null(0.0),
     )
     totals = flows.group_by("run_id").agg(
         pl.col("cc").drop_nulls().unique().sort().alias("cc_list"),
         pl.len().alias("flows_count"),
-        sum_if_all("throughput_bps"),
-        sum_if_all("goodput_bps"),
+        sum_rates("throughput_bps", "sender_s"),
+        sum_rates("goodput_bps", "receiver_s"),
         sum_if_all("window_bps"),
         sum_if_all("undelivered_bytes"),
         _sum_known(pl.col("retransmits_count").filter(is_counted)).alias("retransmits_count"),
@@ -182,6 +188,23 @@ def summarise_flows(flows: pl.DataFrame) -> pl.DataFrame:
         mode=pl.when(pl.col("cc_list").list.len() > 1).then(pl.lit("both")).otherwise(pl.col("cc_list").list.first()),
         cc_list=pl.col("cc_list").list.join(","),
     )
+
+
+def sum_rates(rate: str, seconds: str) -> pl.Expr:
+    """Return the rate of several flows together (bit/s): the sum, where they sent side by side.
+
+    Of flows that did not, it is what all of them moved over the time from the first one's start to the last one's end:
+    a sum of rates of different times can exceed the path. Null where one of the rates is. As the macro of that name.
+    """
+    rates, length, offset = pl.col(rate), pl.col(seconds), pl.col("client_offset_s")
+
+    def measure_span(start: pl.Expr) -> pl.Expr:
+        return (start + length).max() - start.min()
+
+    surely_s = measure_span((offset - pl.col("start_resolution_s").fill_null(0.0)).clip(0))
+    is_apart = length.is_not_null().all() & (surely_s > APART_RATIO * length.min())
+    together = pl.when(is_apart).then((rates * length).sum() / measure_span(offset)).otherwise(rates.sum())
+    return pl.when((rates.len() > 0) & rates.is_not_null().all()).then(together).alias(rate)
 
 
 def _sum_known(values: pl.Expr) -> pl.Expr:

@@ -13,6 +13,17 @@ CREATE MACRO cell_cv(strata) AS
 CREATE MACRO cell_within_cv(strata) AS
     list_avg(list_transform(strata, lambda s: list_aggregate(s, 'stddev_samp') / nullif(list_avg(s), 0)));
 
+-- The rate of several flows together: the sum where they sent side by side; else what all of them moved over the time from the
+-- first one's start to the last one's end. As the function of that name (measure/runs.py) has it for all flows of a run.
+CREATE MACRO sum_rates(rate, seconds, start_s, resolution_s, flow_id) AS CASE
+    WHEN count(rate) < count(*) THEN NULL
+    WHEN count(seconds) = count(*)
+        AND max(greatest(start_s - coalesce(resolution_s, 0), 0) + seconds)
+            - min(greatest(start_s - coalesce(resolution_s, 0), 0)) > 1.1 * min(seconds)
+        THEN sum(rate * seconds ORDER BY flow_id) / (max(start_s + seconds) - min(start_s))
+    ELSE sum(rate ORDER BY flow_id)
+END;
+
 -- By what values of a parameter are in the order in which people count: 0.25 is before 0.5, but version 6.2 before 6.12. They
 -- are versions where the parameter's name says so, or with several dots. Figures do the same (condition_cells.py).
 CREATE MACRO are_versions(value, name) AS

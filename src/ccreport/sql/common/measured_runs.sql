@@ -1,19 +1,22 @@
 -- One row for each algorithm of each run: the run's facts, with rates and retransmits of that algorithm's flows alone.
 -- Rows of result files (runs that the harness had summarised) are beside the runs computed from raw files.
-WITH algorithm_flows AS (
+WITH placed_flows AS (
+    SELECT *, coalesce(min(start_offset_s) OVER (PARTITION BY run_id, client_number), 0) AS client_offset_s FROM flows
+),
+algorithm_flows AS (
     SELECT
         run_id,
         coalesce(cc, 'unknown') AS cc,
         count(*) AS cc_flows_count,
-        CASE WHEN count(throughput_bps) = count(*) THEN sum(throughput_bps ORDER BY flow_id) END AS throughput_bps,
-        CASE WHEN count(goodput_bps) = count(*) THEN sum(goodput_bps ORDER BY flow_id) END AS goodput_bps,
+        sum_rates(throughput_bps, sender_s, client_offset_s, start_resolution_s, flow_id) AS throughput_bps,
+        sum_rates(goodput_bps, receiver_s, client_offset_s, start_resolution_s, flow_id) AS goodput_bps,
         sum(retransmits_count) FILTER (retransmit_ratio IS NOT NULL) AS retransmits_count,
         sum(segments_count ORDER BY flow_id) FILTER (retransmit_ratio IS NOT NULL) AS segments_count,
         CASE
             WHEN count(DISTINCT retransmit_source) FILTER (retransmit_ratio IS NOT NULL) > 1 THEN 'mixed'
             ELSE min(retransmit_source) FILTER (retransmit_ratio IS NOT NULL)
         END AS retransmit_source
-    FROM flows
+    FROM placed_flows
     GROUP BY ALL
 ),
 raw_runs AS (
