@@ -143,6 +143,14 @@ def test_an_interval_stands_with_its_number_and_what_has_no_value_is_left_out() 
     ]
 
 
+def test_the_interval_of_a_mean_is_not_that_of_a_number_beside_it() -> None:
+    told = ("3.000", "2.000 (1.000 to 4.000)")
+    for ratio in ("retransmit", "retransmit_rpc"):
+        row = {f"{ratio}_ratio": 0.03, f"{ratio}_mean_ratio": 0.02}
+        shown = list_numbers(row | {f"{ratio}_low_ratio": 0.01, f"{ratio}_high_ratio": 0.04})
+        assert tuple(text for _, text in shown) == told
+
+
 def test_what_none_of_a_row_s_runs_has_is_not_told_of_them(tmp_path: Path) -> None:
     with connect(build_database(tmp_path, archive())) as connection:
         assert "jitter_mean_ms" in load_trace(connection, "jobs").shown

@@ -33,6 +33,7 @@ from ccreport.summarise.grids.headings import (
     name_value,
     write_heading,
 )
+from ccreport.summarise.grids.interval_ends import find_ends
 from ccreport.summarise.grids.phrases import code_phrases
 from ccreport.summarise.grids.settings import span_groups
 from ccreport.summarise.grids.shown_columns import ShownColumn, leave_out
@@ -44,8 +45,6 @@ WHERE_CVS: Final = (
     "CSV file."
 )
 BETTER: Final = "Bold: {}, by the verdict of the table of comparisons."
-# rate_low_bps and rate_high_bps are the interval of rate_mean_bps.
-LOW: Final = re.compile(r"(?P<stem>\w+)_low_(?P<unit>\w+)")
 # By column, the rows whose number a verdict makes bold.
 Bold = Mapping[str, pl.Series]
 PROBABILITY: Final = re.compile(r"p(_\w+)?_ratio")
@@ -168,7 +167,7 @@ def lay_out_rows(
     shared = {} if is_whole else _find_shared(summary, schema)
     given = [column for column in schema.columns if column.name in summary.columns and column.name not in shared]
     stubs = _find_stubs([column.name for column in given], schema.key)
-    intervals = find_intervals([column.name for column in given])
+    intervals = find_ends([column.name for column in given])
     hidden = {name for ends in intervals.values() for name in ends} | set(stubs)
     # Identifiers, as long as three columns of numbers, are for joins: the files have them.
     shown = [column for column in given if column.name not in hidden and not column.name.endswith("_id")]
@@ -222,26 +221,6 @@ def _find_shared(summary: pl.DataFrame, schema: TableSchema) -> dict[str, Any]:
     if summary.height < 2:
         return {}
     return {name: summary[name][0] for name in schema.key if name in summary.columns and summary[name].n_unique() == 1}
-
-
-def find_intervals(names: list[str]) -> dict[str, tuple[str, str]]:
-    """Return, for each mean or CV that has an interval, the columns of its two ends."""
-    found = {}
-    for name in names:
-        low = LOW.fullmatch(name)
-        if name.endswith("_mean_low"):
-            mean, high = name.removesuffix("_low"), f"{name.removesuffix('_low')}_high"
-        elif low:
-            mean, high = (f"{low['stem']}_{part}_{low['unit']}" for part in ("mean", "high"))
-            # A mean is one statistic of several, a CV is a quantity of its own: rate_cv.
-            mean = mean.replace("_mean_cv", "_cv")
-            # So is a ratio of CVs: cv_ratio.
-            mean = mean if mean in names else f"{low['stem']}_{low['unit']}"
-        else:
-            continue
-        if mean in names and high in names:
-            found[mean] = (name, high)
-    return found
 
 
 def _lay_out_column(

@@ -8,9 +8,10 @@ from typing import Any, Final
 import polars as pl
 
 from ccreport.core.tables import Column, TableSchema
-from ccreport.summarise.grids.cells import find_intervals, merge_orders, order_groups
+from ccreport.summarise.grids.cells import merge_orders, order_groups
 from ccreport.summarise.grids.grid import MISSING, Cell, Grid
 from ccreport.summarise.grids.headings import head_column, write_heading
+from ccreport.summarise.grids.interval_ends import find_ends
 from ccreport.summarise.grids.settings import span_groups
 from ccreport.summarise.questions import LABELS
 from ccreport.summarise.table_sources import BETWEEN_LABELS
@@ -21,7 +22,7 @@ RATE: Final = re.compile(r"^Rate\b")
 
 def select_measures(summary: pl.DataFrame, schema: TableSchema, declared: Mapping[str, Any]) -> pl.DataFrame:
     """Return the key and the declared measures with the ends of their intervals, of each what any row has."""
-    intervals = find_intervals(summary.columns)
+    intervals = find_ends(summary.columns)
     measures = {name for measure in declared["measures"] for name in (measure, *intervals.get(measure, ()))}
     chosen = [name for name in summary.columns if name in schema.key or name in measures]
     return summary.select(name for name in chosen if summary.is_empty() or summary[name].count())

@@ -1,7 +1,7 @@
 """Numbers and names of single rows for people, with the headings and units of published tables, rounded."""
 
 import math
-from collections.abc import Collection, Mapping
+from collections.abc import Mapping
 from datetime import datetime
 from typing import Any, Final
 
@@ -24,6 +24,7 @@ from ccreport.summarise.grids.headings import (
     name_value,
     write_heading,
 )
+from ccreport.summarise.grids.interval_ends import find_ends
 
 # Of rates, what they are divided by and its name, as `rate_unit` gives it.
 RateUnit = tuple[float, str]
@@ -91,18 +92,6 @@ def is_repeated(numbers: Mapping[str, Any], name: str) -> bool:
     """Tell whether a number within conditions is shown like that over all of them, which is in the row as well."""
     whole = name.replace(WITHIN, "")
     return whole != name and whole in numbers and round_value(name, numbers[name]) == round_value(whole, numbers[whole])
-
-
-def find_ends(names: Collection[str]) -> dict[str, tuple[str, str]]:
-    """Return the columns of the lower and the upper end of an interval, by the column of the number between."""
-    ends = {}
-    for low in names:
-        before, _, after = f"_{low}_".partition("_low_")
-        for middle in ("_", "_mean_"):
-            number, high = (f"{before}{word}{after}".strip("_") for word in (middle, "_high_"))
-            if number != low and {number, high} <= set(names):
-                ends[number] = (low, high)
-    return ends
 
 
 def name_column(name: str, rates: RateUnit = MEGABITS) -> str:

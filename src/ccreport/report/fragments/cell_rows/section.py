@@ -22,11 +22,11 @@ from ccreport.report.markup.blocks import (
     verbatim,
 )
 from ccreport.report.markup.escape import escape_text, fence_html
+from ccreport.summarise.grids.interval_ends import find_ends
 from ccreport.summarise.grids.plain_numbers import (
     MEGABITS,
     VALUE,
     RateUnit,
-    find_ends,
     find_quantity,
     list_numbers,
     name_column,
