@@ -202,7 +202,7 @@ def test_machines_retransmits_are_differences_of_counters(tmp_path: Path) -> Non
     # 900 segments and 100 retransmits; then a reboot; then 50 and 0.
     rows = counters("bbr", [(1000, 10), (1900, 110), (5, 1), (55, 1)])
     found = summarise(tmp_path, {"machine_counters": rows}, "edge_machine_retransmits")
-    assert found.select("segments_out_count", "retransmits_machine_count", "retransmit_ratio").rows() == [
+    assert found.select("segments_first_sent_count", "retransmits_machine_count", "retransmit_machine_ratio").rows() == [
         (900, 100, 0.1),
         (50, 0, 0.0),
     ]

@@ -36,10 +36,10 @@ MACHINES: Final = """
         time_bucket(to_seconds(width_s::BIGINT), interval_end_utc) AS bin_start_utc,
         count(DISTINCT machine) AS machines_count,
         count(*) AS intervals_count,
-        sum(segments_out_count)::BIGINT AS segments_out_count,
+        sum(segments_first_sent_count)::BIGINT AS segments_first_sent_count,
         sum(retransmits_machine_count)::BIGINT AS retransmits_machine_count,
         100.0 * sum(retransmits_machine_count)
-            / nullif(sum(segments_out_count + retransmits_machine_count), 0) AS retransmit_pct
+            / nullif(sum(segments_first_sent_count + retransmits_machine_count), 0) AS retransmit_pct
     FROM matched, width
     GROUP BY ALL
     ORDER BY series, bin_start_utc
@@ -107,7 +107,7 @@ def build_machine_retransmits(declaration: FigureDeclaration, database: Database
 
 
 def _sum_up(rows: pl.DataFrame, series: str) -> str:
-    sent, again = rows.select(pl.col("segments_out_count", "retransmits_machine_count").sum()).row(0)
+    sent, again = rows.select(pl.col("segments_first_sent_count", "retransmits_machine_count").sum()).row(0)
     machines = rows.select(pl.col("machines_count").max()).item()
     noun = "machine" if machines == 1 else "machines"
     return (

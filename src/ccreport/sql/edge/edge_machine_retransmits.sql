@@ -15,7 +15,7 @@ intervals AS (
         grouped_by, series, series_rank, machine,
         lag(time_utc) OVER machine_times AS interval_start_utc,
         time_utc AS interval_end_utc,
-        sent - lag(sent) OVER machine_times AS segments_out_count,
+        sent - lag(sent) OVER machine_times AS segments_first_sent_count,
         retransmitted - lag(retransmitted) OVER machine_times AS retransmits_machine_count
     FROM snapshots
     WHERE sent IS NOT NULL AND retransmitted IS NOT NULL
@@ -27,10 +27,11 @@ SELECT
     machine,
     interval_start_utc,
     interval_end_utc,
-    segments_out_count,
+    segments_first_sent_count,
     retransmits_machine_count,
     -- TcpOutSegs leaves retransmitted segments out (RFC 4022, tcpOutSegs).
-    retransmits_machine_count / nullif(segments_out_count::DOUBLE + retransmits_machine_count, 0) AS retransmit_ratio
+    retransmits_machine_count / nullif(segments_first_sent_count::DOUBLE + retransmits_machine_count, 0)
+        AS retransmit_machine_ratio
 FROM intervals
-WHERE interval_start_utc IS NOT NULL AND segments_out_count >= 0 AND retransmits_machine_count >= 0
+WHERE interval_start_utc IS NOT NULL AND segments_first_sent_count >= 0 AND retransmits_machine_count >= 0
 ORDER BY grouped_by, series_rank, series, machine, interval_start_utc

@@ -83,6 +83,7 @@ HEADINGS: Final = {
     "monotonicity_ratio": "Monotonicity V",
     "utilization_concavity_monotonicity_ratio": "UCV: 2/3 UC + 1/3 V",
     "retransmit_ratio": "Retransmitted (%)",
+    "retransmit_machine_ratio": "Retransmitted (%)",
     "retransmit_mean_ratio": "Retransmitted, mean of the runs' ratios (%)",
     "retransmit_ratio_cv": "Retransmitted, CV of the runs' ratios (%)",
     "retransmit_pct": "Retransmitted (%)",
