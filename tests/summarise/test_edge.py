@@ -1,4 +1,5 @@
 import math
+import re
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
@@ -14,7 +15,8 @@ from ccreport.compare.claims import judge_claim
 from ccreport.core.declarations import load_yaml, read_query
 from ccreport.core.declared_files import DeclarationError
 from ccreport.core.evaluation import load_evaluation
-from ccreport.core.tables import read_table
+from ccreport.core.tables import load_schema, read_table
+from ccreport.figures.edge.quantities import tell_left_out
 from ccreport.figures.kinds import BUILDERS
 from ccreport.figures.kit.figure import Figure
 from ccreport.figures.select.declaration import FigureError, read_declaration
@@ -23,6 +25,8 @@ from ccreport.figures.select.recording_database import Database
 from ccreport.summarise.database import connect
 from ccreport.summarise.statistics.edge_comparisons import add_run_tests
 from ccreport.trace.explain import explain
+from ccreport.trace.rows.load_trace import load_trace, recompute_row
+from ccreport.trace.rows.suspects import Suspects
 
 EVALUATION = ROOT / "evaluations/edge-bbr2.yaml"
 TABLES = ("connections", "distributions", "over_time", "histograms", "comparisons", "heat_maps", "machine_retransmits")
@@ -71,6 +75,12 @@ def counters(cc: str, snapshots: list[tuple[int, int]], machine: str = "m") -> l
         for number, values in enumerate(snapshots)
         for name, value in zip(("TcpOutSegs", "TcpRetransSegs"), values, strict=True)
     ]
+
+
+def raw_file(raw_file_id: str, path: str, digit: str) -> dict[str, Any]:
+    kind = path.rpartition("/")[2].partition(":")[0]
+    facts = {"kind": kind, "state": "ingested", "size_bytes": 1, "experiment_id": "e"}
+    return facts | {"raw_file_id": raw_file_id, "path": path, "sha256": digit * 64}
 
 
 def summarise(folder: Path, tables: Rows, table: str, evaluation: Path = EVALUATION) -> pl.DataFrame:
@@ -202,7 +212,9 @@ def test_machines_retransmits_are_differences_of_counters(tmp_path: Path) -> Non
     # 900 segments and 100 retransmits; then a reboot; then 50 and 0.
     rows = counters("bbr", [(1000, 10), (1900, 110), (5, 1), (55, 1)])
     found = summarise(tmp_path, {"machine_counters": rows}, "edge_machine_retransmits")
-    assert found.select("segments_first_sent_count", "retransmits_machine_count", "retransmit_machine_ratio").rows() == [
+    assert found.select(
+        "segments_first_sent_count", "retransmits_machine_count", "retransmit_machine_ratio"
+    ).rows() == [
         (900, 100, 0.1),
         (50, 0, 0.0),
     ]
@@ -325,13 +337,7 @@ def test_a_connection_is_of_the_run_during_which_it_was_dumped(tmp_path: Path) -
         for number, time in enumerate(times)
         for row in connections("bbr", [{"rtt_ms": 1.0}], raw_file_id=f"f{number}", time_utc=time, remote_port=number)
     ]
-    files = [
-        {
-            "raw_file_id": f"f{number}", "path": f"s/edge/edge/bbr/ss-neit:{number}", "sha256": "0" * 64,
-            "kind": "ss-neit", "state": "ingested", "size_bytes": 1, "experiment_id": "e",
-        }
-        for number in range(4)
-    ]  # fmt: skip
+    files = [raw_file(f"f{number}", f"s/edge/edge/bbr/ss-neit:{number}", "0") for number in range(4)]
     database = build_database(tmp_path, {"connections": rows, "runs": runs, "raw_files": files}, EVALUATION)
     with connect(database) as connection:
         found = connection.execute("SELECT run, is_kept FROM labelled_connections ORDER BY time_utc").fetchall()
@@ -440,25 +446,84 @@ def test_a_long_table_shows_its_first_rows_and_the_csv_file_has_all(tmp_path: Pa
 
 def test_a_number_is_traced_to_its_files_and_computed_anew(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     rows = connections("bbr", [{"rtt_ms": rtt} for rtt in (10.0, 20.0, 30.0)]) + connections("cubic", [{"rtt_ms": 7.0}])
-    files = [
-        {
-            "raw_file_id": f"dump-{cc}",
-            "path": f"m/{cc}/ss-neit:1",
-            "sha256": f"{number}" * 64,
-            "kind": "ss-neit",
-            "state": "ingested",
-            "size_bytes": 1,
-            "experiment_id": "e",
-        }
-        for number, cc in enumerate(("bbr", "cubic"))
-    ]
+    files = [raw_file(f"dump-{cc}", f"m/{cc}/ss-neit:1", str(number)) for number, cc in enumerate(("bbr", "cubic"))]
     database = build_database(tmp_path, {"connections": rows, "raw_files": files}, EVALUATION)
     explain("edge_distributions", row="quantity=rtt_ms,grouped_by=algorithm,series=BBRv1", database=database)
     told = capsys.readouterr().out
-    assert "  Quantity      RTT (ms)\n" in told
-    assert "  Value 50 %    20\n" in told
+    assert re.search(r"^  Quantity +RTT \(ms\)$", told, re.MULTILINE)
+    assert re.search(r"^  Value 50 % +20$", told, re.MULTILINE)
     assert f"{'0' * 64}  m/bbr/ss-neit:1" in told
     assert "cubic" not in told
+    # A file is not a run.
+    assert "# run" not in told
+
+
+def test_what_was_recorded_in_runs_that_do_not_count_is_counted_apart_and_said_why(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    starts = [EPOCH + timedelta(minutes=10 * number) for number in range(3)]
+    runs = [RUN | {"run_id": f"r{number}", "start_utc": start} for number, start in enumerate(starts)]
+    runs[2] |= {"is_counted": False, "is_interrupted": True}
+    suspect = {"suspect_rule": "attempt_repeated", "observed": 2.0, "bound": 1.0, "bound_unit": "attempts"}
+    # Of each run four connections, of which one moved too little.
+    values = [*[{"rtt_ms": 1.0}] * 3, {"acked_bytes": 1}]
+    rows = [
+        row
+        for number, time in enumerate(starts)
+        for row in connections("bbr", values, raw_file_id=f"f{number}", time_utc=time, remote_address=f"::{number}")
+    ]
+    files = [raw_file(f"f{number}", f"s/edge/edge/bbr/ss-neit:{number}", str(number)) for number in range(3)]
+    tables = {"connections": rows, "runs": runs, "raw_files": files, "suspects": [suspect | {"run_id": "r1"}]}
+    found = summarise(tmp_path, tables, "edge_connections").row(0, named=True)
+    counts = ("seen_count", "in_uncounted_runs_count", "filtered_out_count", "kept_count")
+    assert [found[name] for name in counts] == [12, 8, 1, 3]
+    database = build_database(tmp_path, tables, EVALUATION)
+    with connect(database) as connection:
+        (row,) = connection.sql("FROM edge_distributions WHERE quantity = 'rtt_ms'").pl().rows(named=True)
+        (left_out,) = Suspects(connection).select(load_trace(connection, "edge_distributions"), row)
+    assert [row[name] for name in ("in_uncounted_runs_count", "filtered_out_count", "values_count")] == [8, 1, 3]
+    assert left_out.run_id == "r1"
+    for asked in ("quantity=rtt_ms", ""):
+        explain("edge_distributions", row=asked, database=database)
+        told = capsys.readouterr().out
+        assert "(1 of 3 count):\n" in told
+        assert "  r1 (attempt_repeated: 2 attempts, the bound is 1; page Ledger)\n" in told
+        assert "  1 run: not counted, interrupted\n" in told
+
+
+def test_figures_say_what_of_runs_that_do_not_count_is_left_out() -> None:
+    facts = pl.DataFrame({"filtered_out_count": [7, 1], "in_uncounted_runs_count": [300, 0]})
+    assert tell_left_out(facts) == "8 that moved too little data and 300 of runs that do not count are left out"
+    assert tell_left_out(facts[:1].with_columns(in_uncounted_runs_count=0), " others") == (
+        "7 others that moved too little data are left out"
+    )
+
+
+def test_an_interval_rests_on_its_own_files(tmp_path: Path) -> None:
+    snapshots = [
+        row | {"raw_file_id": f"f{row['snapshot_number']}"}
+        for row in counters("bbr", [(0, 0), (90, 10), (190, 10), (290, 30)])
+    ]
+    dumps = [
+        row
+        for n in (0, 1, 9)
+        for row in connections(
+            "bbr", [{"rtt_ms": 1.0}], raw_file_id=f"d{n}", time_utc=EPOCH + timedelta(minutes=n), remote_port=n
+        )
+    ]
+    files = [raw_file(f"f{number}", f"nstat:{number}", "f") for number in range(4)]
+    files += [raw_file(f"d{number}", f"ss-neit:{number}", "d") for number in (0, 1, 9)]
+    tables = {"machine_counters": snapshots, "connections": dumps, "raw_files": files}
+    with connect(build_database(tmp_path, tables, EVALUATION)) as connection:
+        for table, behind in {
+            # The end of an interval is the start of the next.
+            "edge_machine_retransmits": [["nstat:0", "nstat:1"], ["nstat:1", "nstat:2"], ["nstat:2", "nstat:3"]],
+            "edge_over_time": [["ss-neit:0"], ["ss-neit:1"], ["ss-neit:9"]],
+        }.items():
+            trace = load_trace(connection, table)
+            rows = connection.sql(f"FROM {table}").pl().sort(load_schema(table).key).rows(named=True)
+            assert [trace.select_runs(row)["run_id"].to_list() for row in rows] == behind
+            assert [recompute_row(connection, trace, row) for row in rows] == rows
 
 
 def test_claims_have_no_verdict_without_one_of_the_algorithms(tmp_path: Path) -> None:

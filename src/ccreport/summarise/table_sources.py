@@ -118,13 +118,14 @@ def label_edge(edge: Mapping[str, Any]) -> dict[str, str]:
     """Return the queries of the views in which an evaluation groups and keeps the rows of an edge network, by name.
 
     `labelled_connections` has each connection once, with `is_kept` and `is_outlier`; `labelled_requests` has `is_kept`.
-    Both have `run`, the unit of tests: the run during which they were recorded, else what one machine recorded.
+    Both have `run`, the unit of tests: the run during which they were recorded, else what one machine recorded; and
+    `is_run_counted`, false where that run does not count.
     `recorded_runs` has the runs of the job of each file, each until the next one begins.
     `grouped_connections`, `grouped_requests` and `grouped_counters` have each row once for each way to group it, with
     `grouped_by`, `series` and `series_rank`.
     """
     outlier = f"coalesce(retransmit_ratio > {edge['outlier_retransmit_ratio']}, FALSE) AS is_outlier"
-    kept = "coalesce(({condition}), FALSE) AND coalesce(is_counted, TRUE) AS is_kept"
+    kept = "coalesce(is_counted, TRUE) AS is_run_counted, coalesce(({condition}), FALSE) AND is_run_counted AS is_kept"
     recorded = "{table} LEFT JOIN recorded_runs ON file_id = raw_file_id AND {time} >= begin_utc AND {time} < end_utc"
     connections = f"{kept.format(condition=edge['connections'])}, {outlier}, {RECORDED_RUN}"
     requests = f"{kept.format(condition=edge['requests'])}, {RECORDED_RUN}"

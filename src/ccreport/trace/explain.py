@@ -148,7 +148,6 @@ def _show(
 
     Of many raw files the first are listed, and a long query is only named, unless the text `is_full`.
     """
-    noun = "file" if trace.table in GROUPED else "run"
     unpacked = database.parent.parent / "archive"
     (shown,) = name_quantities(pl.DataFrame([row], infer_schema_length=None)).to_dicts()
     # The unit of a row's numbers may be that of its quantity.
@@ -158,10 +157,10 @@ def _show(
     lines = [f"{database.resolve().parent.name}, {trace.table}, row {number}: {name_row(trace.table, row)}", ""]
     if trace.table == COMPARISONS:
         lines += [*describe_comparison(shown), *TERMS, ""]
-    lines += [f"Computed again from the {noun}s below alone:", *show_numbers(numbers)]
+    lines += [f"Computed again from the {trace.noun}s below alone:", *show_numbers(numbers)]
     lines += [*compared, ""]
-    heading, quantity = f"{noun.capitalize()}s", find_quantity(row)
-    lines += show_runs(heading, runs, trace.shown, quantity=quantity, noun=noun, is_full=is_full)
+    heading, quantity = f"{trace.noun.capitalize()}s", find_quantity(row)
+    lines += show_runs(heading, runs, trace.shown, quantity=quantity, noun=trace.noun, is_full=is_full)
     lines += [*selected, *show_files(runs, trace.files, unpacked, is_full=is_full)]
     if trace.table not in GROUPED:
         lines += describe_sources([name for name in trace.values if runs[name].count()], row)

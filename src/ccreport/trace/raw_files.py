@@ -12,7 +12,7 @@ import polars as pl
 from ccreport.core.text import make_label
 
 PAGE: Final = "ledger_files"
-RUN: Final = "run "
+OF_JOB: Final = "all runs of "
 # About half a megabyte of a page that lists them.
 FILES_PER_PAGE: Final = 3_000
 # A closed job is about 80 px high.
@@ -41,17 +41,18 @@ class ReadFiles:
     algorithms: Mapping[str, str] = field(default_factory=dict)
 
     def find(self, runs: pl.DataFrame) -> list[tuple[str, list[tuple[str, str]]]]:
-        """Return what was read for runs as (run or job, [(path, sha256)]), the files of whole jobs last.
+        """Return what was read for runs as (run, job or no text, [(path, sha256)]), the files of whole jobs last.
 
         `runs` has run_id, experiment_id and result_path.
         """
         found = []
         for run_id, result_path in runs.select("run_id", "result_path").unique(maintain_order=True).iter_rows():
             own = self._of_runs.get(run_id) if result_path is None else self._of_results.get(result_path)
-            found.append((f"{RUN}{run_id}", own or []))
+            # Of an edge network a file stands for itself.
+            found.append(("" if run_id == result_path else f"run {run_id}", own or []))
         raw_runs = runs.filter(pl.col("result_path").is_null())
         for (experiment_id,) in raw_runs.select("experiment_id").unique(maintain_order=True).iter_rows():
-            found.append((f"all runs of {experiment_id}", self._of_jobs.get(experiment_id, [])))
+            found.append((f"{OF_JOB}{experiment_id}", self._of_jobs.get(experiment_id, [])))
         return [(whose, files) for whose, files in found if files]
 
     @cached_property

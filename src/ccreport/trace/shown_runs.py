@@ -8,7 +8,7 @@ import polars as pl
 
 from ccreport.core.text import count_things
 from ccreport.summarise.grids.plain_numbers import NO_HEADINGS, VALUE, list_numbers, name_column, round_value
-from ccreport.trace.raw_files import RUN, ReadFiles
+from ccreport.trace.raw_files import OF_JOB, ReadFiles
 
 # More files would bury what is said of the runs, and more runs what is said behind them.
 FILES_AT_MOST: Final = 12
@@ -63,13 +63,13 @@ def show_files(runs: pl.DataFrame, files: ReadFiles, unpacked: Path, *, is_full:
     read = files.find(runs)
     is_packed = any((unpacked / path).is_file() for _, own in read for path, _ in own[:1])
     count = sum(len(own) for _, own in read)
-    of_runs = sum(len(own) for whose, own in read if whose.startswith(RUN))
+    of_runs = sum(len(own) for whose, own in read if not whose.startswith(OF_JOB))
     shared = f": {of_runs:,} of the runs, {count - of_runs:,} of their jobs" if 0 < of_runs < count else ""
     lines = ["", f"Raw files{f', unpacked in {unpacked}' if is_packed else ''} ({count:,}{shared}; sha256, path):"]
     left = count if is_full else FILES_AT_MOST
     for whose, own in read:
         if left > 0:
-            lines.append(f"  # {whose}")
+            lines += [f"  # {whose}"] if whose else []
             lines += [f"  {digest}  {path}{_tell(files.algorithms, path)}" for path, digest in own[:left]]
         left -= len(own)
     if left < 0:

@@ -8,7 +8,14 @@ from typing import Final
 import altair as alt
 import polars as pl
 
-from ccreport.figures.edge.quantities import Quantity, find_integers, find_quantity, name_absent, read_aggregates
+from ccreport.figures.edge.quantities import (
+    Quantity,
+    find_integers,
+    find_quantity,
+    name_absent,
+    read_aggregates,
+    tell_left_out,
+)
 from ccreport.figures.kit import theme
 from ccreport.figures.kit.figure import Figure
 from ccreport.figures.kit.series_styles import name_series, style_series
@@ -155,10 +162,10 @@ def format_value(value: float, quantity: Quantity) -> str:
 
 def write_counts(facts: pl.DataFrame, few: pl.DataFrame, quantity: Quantity) -> list[str]:
     """Return sentences on what a figure's numbers are of, and what they leave out."""
-    n, out, unknown = (facts[name].sum() for name in ("values_count", "filtered_out_count", "unknown_count"))
+    n, unknown = (facts[name].sum() for name in ("values_count", "unknown_count"))
     left_out = ", ".join(map(name_series, few["series"]))
     return [
-        f"{quantity.noun.capitalize()}: n = {n:,}; {out:,} that moved too little data are left out",
+        f"{quantity.noun.capitalize()}: n = {n:,}; {tell_left_out(facts)}",
         *([f"Of {unknown:,} other{'' if unknown == 1 else 's'} the quantity is not known"] if unknown else []),
         *([f"Not drawn, with fewer than {VALUES_AT_LEAST} values: {left_out}"] if few.height else []),
     ]

@@ -15,6 +15,7 @@ from ccreport.figures.edge.quantities import (
     name_absent,
     query_aggregates,
     read_aggregates,
+    tell_left_out,
 )
 from ccreport.figures.kit import theme
 from ccreport.figures.kit.figure import Figure
@@ -67,17 +68,13 @@ def build_heat_map(declaration: FigureDeclaration, database: Database) -> Figure
     if len(styles) > PANELS_AT_MOST:
         raise FigureError(f"figure {declaration.name!r}: its `where` selects {len(styles)} series; three have room")
     axes = _measure_axes(bins)
+    connections = query_aggregates(declaration, database, LEFT_OUT.format(where=declaration.where))
     return Figure(
         _draw(bins, axes, styles, declaration.title),
         bins.drop("x_quantity", "y_quantity", "grouped_by"),
-        _write_caption(bins, axes, styles, _count_left_out(declaration, database), name_absent(declaration, styles)),
+        _write_caption(bins, axes, styles, tell_left_out(connections, " others"), name_absent(declaration, styles)),
         _write_alternative(bins, axes, styles),
     )
-
-
-def _count_left_out(declaration: FigureDeclaration, database: Database) -> dict[str, int]:
-    rows = query_aggregates(declaration, database, LEFT_OUT.format(where=declaration.where))
-    return dict(rows.select("series", "filtered_out_count").rows())
 
 
 def _measure_axes(bins: pl.DataFrame) -> Axes:
@@ -180,15 +177,13 @@ def _name_pair(axes: Axes, joined: str) -> str:
     return joined.join(QUANTITIES[name].lower_name for name in (axes.x_quantity, axes.y_quantity))
 
 
-def _write_caption(
-    bins: pl.DataFrame, axes: Axes, styles: dict[str, str], left_out: dict[str, int], absent: list[str]
-) -> str:
+def _write_caption(bins: pl.DataFrame, axes: Axes, styles: dict[str, str], left_out: str, absent: list[str]) -> str:
     counts = [f"{name_series(series)} {_count(bins.filter(pl.col('series') == series))}" for series in styles]
     return fold_sentences(
         [
             f"Connections by {_name_pair(axes, ' and ')}: {', '.join(counts)}",
             *absent,
-            f"{sum(left_out[series] for series in styles):,} others that moved too little data are left out",
+            left_out,
             "Ten bins per decade on both axes; the colour is a bin's share of the series' connections, on a log scale",
             *(["The lowest row holds values of 0"] if axes.zero is not None else []),
         ]

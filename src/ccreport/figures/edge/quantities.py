@@ -109,6 +109,13 @@ def query_aggregates(declaration: FigureDeclaration, database: Database, query: 
     return rows
 
 
+def tell_left_out(facts: pl.DataFrame, noun: str = "") -> str:
+    """Return how many connections or answers of some series are left out, and why; `noun` is behind their number."""
+    small, uncounted = (facts[name].sum() for name in ("filtered_out_count", "in_uncounted_runs_count"))
+    more = f" and {uncounted:,} of runs that do not count" if uncounted else ""
+    return f"{small:,}{noun} that moved too little data{more} are left out"
+
+
 def name_absent(declaration: FigureDeclaration, known: Iterable[str]) -> list[str]:
     """Return a sentence on the series that a condition names (`series IN (…)`) and the archive lacks, if any."""
     asked = [name for names in SERIES.findall(declaration.where) for name in TEXT.findall(names)]

@@ -1,5 +1,5 @@
 -- Edge network: mean and percentiles of each quantity by series, with how many connections (or requests) were left out
--- because they moved too little data, and of how many the quantity is not known. Percentiles are exact; the mean's 95 %
+-- because their run does not count, or they moved too little data, and of how many the quantity is not known. Percentiles are exact; the mean's 95 %
 -- interval is by run, as connections of one run are not independent of each other.
 -- The last digits of means follow the order of the rows, which is that of batches: to sort hundreds of millions of
 -- values first would take longer than everything else.
@@ -22,11 +22,17 @@ known AS (
     GROUP BY quantity, grouped_by, series, series_rank
 ),
 counted AS (
-    SELECT grouped_by, series, FALSE AS is_request, count(*) FILTER (is_kept) AS kept_count, count(*) AS all_count
-    FROM grouped_connections GROUP BY grouped_by, series
-    UNION ALL
-    SELECT grouped_by, series, TRUE, count(*) FILTER (is_kept), count(*)
-    FROM grouped_requests GROUP BY grouped_by, series
+    SELECT
+        grouped_by, series, is_request,
+        count(*) FILTER (is_kept) AS kept_count,
+        count(*) FILTER (NOT is_run_counted) AS in_uncounted_runs_count,
+        count(*) FILTER (is_run_counted AND NOT is_kept) AS filtered_out_count
+    FROM (
+        SELECT grouped_by, series, FALSE AS is_request, is_run_counted, is_kept FROM grouped_connections
+        UNION ALL
+        SELECT grouped_by, series, TRUE, is_run_counted, is_kept FROM grouped_requests
+    )
+    GROUP BY grouped_by, series, is_request
 )
 SELECT
     quantity,
@@ -34,7 +40,8 @@ SELECT
     series,
     values_count,
     kept_count - values_count AS unknown_count,
-    all_count - kept_count AS filtered_out_count,
+    in_uncounted_runs_count,
+    filtered_out_count,
     zeros_count,
     mean.n AS runs_count,
     mean.value AS value_mean,

@@ -41,6 +41,13 @@ def write_candidates(connection: duckdb.DuckDBPyConnection, table: str) -> str:
     return write_parsed(connection, pooled)
 
 
+def explain_unrecorded(connection: duckdb.DuckDBPyConnection, trace: Trace, recorded: pl.DataFrame) -> dict[str, str]:
+    """Return why runs among some rows of `load_recorded_runs` do not count, as `explain_left_out` has it."""
+    uncounted = recorded.filter(~pl.col("is_run_counted"))
+    runs = connection.sql("FROM all_labelled_runs ORDER BY run_id").pl().join(uncounted, on="run_id", how="semi")
+    return explain_left_out(connection, trace, "", runs, lambda held, _: held)
+
+
 def explain_left_out(
     connection: duckdb.DuckDBPyConnection,
     trace: Trace,

@@ -13,8 +13,8 @@ from ccreport.summarise.grids.plain_numbers import show_plain
 from ccreport.summarise.published import PUBLISHED_VALUES
 from ccreport.summarise.questions import COMPARISONS
 from ccreport.summarise.table_sources import RPC_TABLES
-from ccreport.trace.rows.candidates import SUSPECT, explain_left_out, write_candidates
-from ccreport.trace.rows.edge import GROUPED
+from ccreport.trace.rows.candidates import SUSPECT, explain_left_out, explain_unrecorded, write_candidates
+from ccreport.trace.rows.edge import GROUPED, load_recorded_runs
 from ccreport.trace.rows.load_trace import BESIDE_RPC, Trace, find_view, name_source
 
 ANY: Final = "TRUE"
@@ -83,6 +83,8 @@ def describe_left_out(
     Suspect ones that would be among them are listed, with what is suspect; of others it is counted why they are not,
     and they are listed if the text `is_full`.
     """
+    if trace.table in GROUPED:
+        return describe_recorded_runs(connection, trace, trace.select_source(row), is_full=is_full)
     runs = connection.sql(write_candidates(connection, trace.table)).pl()
     labels = trace.list_labels(row)
     # Where rows are told apart by more than the labels of runs, others that have these are not alike.
@@ -118,6 +120,29 @@ def describe_runs_of_table(
         describe_condition(condition, trace.table),
         "",
         f"Left out of the table ({len(reasons):,}){hint}:",
+        *(lines or ["  no run"]),
+    ]
+
+
+def describe_recorded_runs(
+    connection: duckdb.DuckDBPyConnection, trace: Trace, files: pl.DataFrame, *, is_full: bool = False
+) -> list[str]:
+    """Return lines on the runs during which files of an edge network were recorded, and on those that do not count.
+
+    Nothing is said of what was recorded outside of runs.
+    """
+    recorded = load_recorded_runs(connection, trace.table).join(files, on="raw_file_id", how="semi")
+    if recorded.is_empty():
+        return []
+    reasons = explain_unrecorded(connection, trace, recorded)
+    count = recorded["run_id"].n_unique()
+    lines, _ = _list_reasons(connection, reasons, None, is_full=is_full)
+    return [
+        "",
+        f"Which runs the files were recorded during ({count - len(reasons):,} of {count:,} count):",
+        "  What was recorded during other runs is left out; of the rest, what moved too little data is filtered out.",
+        "",
+        f"Left out with all that was recorded during them ({len(reasons):,}):",
         *(lines or ["  no run"]),
     ]
 

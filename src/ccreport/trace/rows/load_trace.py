@@ -53,6 +53,11 @@ class Trace:
     divided: dict[tuple[str, ...], dict[tuple[Any, ...], pl.DataFrame]] = field(default_factory=dict, repr=False)
 
     @property
+    def noun(self) -> str:
+        """Return what a row of `runs` is: of an edge network a raw file stands for a run."""
+        return "file" if self.table in GROUPED else "run"
+
+    @property
     def shown(self) -> tuple[str, ...]:
         """Return the columns by which runs of one row may differ: identity, what is compared, values."""
         identity = ("host",) if self.table in GROUPED else IDENTITY
@@ -102,7 +107,7 @@ def load_trace(connection: duckdb.DuckDBPyConnection, table: str, files: ReadFil
     pairs = (name.removeprefix(f"{SIDES[0]}_") for name in key if name.startswith(f"{SIDES[0]}_"))
     compared = (*COMPARED.get(table, ()), *(name for name in pairs if name in source.columns))
     values = (
-        ("rows_count", "kept_count")
+        ("rows_count", "in_uncounted_runs_count", "kept_count")
         if is_edge
         else tuple(
             name
@@ -141,7 +146,7 @@ def name_source(table: str) -> str:
 def recompute_row(connection: duckdb.DuckDBPyConnection, trace: Trace, row: Mapping[str, Any]) -> dict[str, Any]:
     """Return one row of a table as its query gives it over the runs of that row alone."""
     if trace.table in GROUPED:
-        with restrict_edge(connection, trace.table, row):
+        with restrict_edge(connection, trace.table, row, trace.select_source(row)):
             return pick_row(connection.sql(read_query(trace.table)).pl(), trace.table, row)
     view = find_view(trace.table)
     # What is registered is a temporary view, which comes before the database's own of the same name.

@@ -9,7 +9,7 @@ import duckdb
 import polars as pl
 
 from ccreport.trace.rows.candidates import find_suspects
-from ccreport.trace.rows.edge import GROUPED
+from ccreport.trace.rows.edge import GROUPED, load_recorded_runs
 from ccreport.trace.rows.left_out import read_condition, tell_rule
 from ccreport.trace.rows.load_trace import Trace
 
@@ -31,8 +31,10 @@ class Suspects:
 
     def select(self, trace: Trace, row: Mapping[str, Any]) -> list[SuspectRun]:
         """Return those that a row of a table lacks: of its labels, or where runs have none of these its conditions."""
-        if not self._reasons or trace.table in GROUPED:
+        if not self._reasons:
             return []
+        if trace.table in GROUPED:
+            return self._list_recorded(trace.table, trace.select_source(row))
         condition = read_condition(self.connection, trace, row)
         asked = (trace.table, condition)
         if asked not in self.meeting:
@@ -45,8 +47,18 @@ class Suspects:
         else:
             conditions = {self._conditions[run] for run in own if run in self._conditions}
             is_alike = pl.col("condition_id").is_in([*conditions])
-        alike = found.filter(is_alike, ~pl.col("run_id").is_in(own.implode()))["run_id"].unique().sort()
-        return [SuspectRun(run, tuple(self._reasons.get(run, ()))) for run in alike]
+        return self._describe(found.filter(is_alike, ~pl.col("run_id").is_in(own.implode())))
+
+    def _list_recorded(self, table: str, files: pl.DataFrame) -> list[SuspectRun]:
+        """Return those during which some files of an edge network were recorded, and that do not count."""
+        asked = (table, "")
+        if asked not in self.meeting:
+            self.meeting[asked] = load_recorded_runs(self.connection, table).filter(~pl.col("is_run_counted"))
+        recorded = self.meeting[asked].join(files, on="raw_file_id", how="semi")
+        return self._describe(recorded.filter(pl.col("run_id").is_in([*self._reasons])))
+
+    def _describe(self, runs: pl.DataFrame) -> list[SuspectRun]:
+        return [SuspectRun(run, tuple(self._reasons.get(run, ()))) for run in runs["run_id"].unique().sort()]
 
     @cached_property
     def _reasons(self) -> dict[str, list[str]]:

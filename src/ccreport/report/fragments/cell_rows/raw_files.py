@@ -11,7 +11,7 @@ import polars as pl
 from ccreport.core.text import count_things
 from ccreport.report.markup.blocks import Html, close_fold, open_fold, text, verbatim
 from ccreport.report.markup.escape import fence_html
-from ccreport.trace.raw_files import RUN, ReadFiles
+from ccreport.trace.raw_files import OF_JOB, ReadFiles
 
 # ss:10.201.1.2:1:10.0ms: what it is, and of which run.
 OF_RUN: Final = re.compile(r"([\w.-]+)(:.*)", re.DOTALL)
@@ -22,7 +22,7 @@ ABOUT: Final = (
 
 
 def render_raw_files(runs: pl.DataFrame, read: ReadFiles) -> list[str]:
-    """Return a fold with the files that were read for runs; nothing where none was.
+    """Return a fold with the files that were read for runs, or that stand for these; nothing where none was.
 
     `runs` has run_id, experiment_id and result_path.
     """
@@ -30,13 +30,14 @@ def render_raw_files(runs: pl.DataFrame, read: ReadFiles) -> list[str]:
     items = [
         _render_job(str(job), files, read)
         for (job,), own in known.partition_by("experiment_id", as_dict=True, maintain_order=True).items()
-        if (files := [[path for path, _ in found] for whose, found in read.find(own) if whose.startswith(RUN)])
+        if (files := [[path for path, _ in found] for whose, found in read.find(own) if not whose.startswith(OF_JOB)])
     ]
     if not items:
         return []
-    counted = count_things(runs["run_id"].n_unique(), "run")
+    are_files = known["run_id"].equals(known["result_path"])
+    of_runs = "" if are_files else f" of {count_things(runs['run_id'].n_unique(), 'run')}"
     listed = fence_html("<ul>\n" + "\n".join(items) + "\n</ul>")
-    return [open_fold(f"Raw files of {counted}"), listed, close_fold()]
+    return [open_fold(f"Raw files{of_runs}"), listed, close_fold()]
 
 
 def _render_job(job: str, files_of_runs: Sequence[Sequence[str]], read: ReadFiles) -> Html:

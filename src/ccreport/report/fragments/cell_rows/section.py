@@ -74,7 +74,7 @@ def render_row(
     parts += _render_suspects(suspects)
     listed = runs if runs_at_most is None else runs.head(runs_at_most)
     whole = listed.height == runs.height
-    counted = count_things(runs["run_id"].n_unique(), "run")
+    counted = count_things(runs["run_id"].n_unique(), trace.noun)
     # Closed, so that a page of many rows can be read.
     first = listed["run_id"].n_unique()
     parts.append(open_fold(f"Made of {counted}" if whole else f"The first {first:,} of {counted}"))
@@ -143,8 +143,9 @@ def _render_runs(trace: Trace, runs: pl.DataFrame, line: str, quantity: str, rat
         for values in runs.rows()
     ]
     numbers = [place for place, name in enumerate(columns) if schema[name].is_numeric()]
-    header = [*(name_column(name, rates) for name in names), "Run"]
-    return render_varying(header, rows, title=f"Runs of {line}", numbers=numbers)
+    noun = trace.noun.capitalize()
+    header = [*(name_column(name, rates) for name in names), noun]
+    return render_varying(header, rows, title=f"{noun}s of {line}", numbers=numbers)
 
 
 def _name_run(naming: Sequence[str], values: Sequence[Any]) -> str:
