@@ -194,6 +194,17 @@ def test_a_run_that_the_tables_query_drops_is_told_as_such(tmp_path: Path) -> No
     ]
 
 
+def test_tests_of_one_run_are_told_apart_by_their_files(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    tables = list_tables()
+    first = tables["rpc_tests"][0]
+    tables["raw_files"] += [raw_file("16/netperf-2", "r16")]
+    tables["rpc_tests"] += [first | {"raw_file_id": "16/netperf-2"}]
+    database = build_database(tmp_path, tables, ROOT / "evaluations/brakmo-bbr.yaml")
+    explain("rpc_latency", row="load_count=2", database=database)
+    printed = capsys.readouterr().out
+    assert re.findall(r" (16/netperf\S*) .* r16$", printed, re.MULTILINE) == ["16/netperf", "16/netperf-2"]
+
+
 def test_a_row_of_rpcs_beside_bulk_flows_rests_on_their_runs(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

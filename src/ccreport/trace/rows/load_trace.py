@@ -30,6 +30,8 @@ IDENTITY: Final = ("session", "job", "host", "iteration", "rtt_ms")
 COMMENT: Final = re.compile(r"--.*")
 # What a table has beside its algorithms: a row of the flows of all of them.
 ALL_ALGORITHMS: Final = "all"
+# What a test of RPCs has beside its run: its path is no path of packets.
+RAW_FILE: Final = "raw_file"
 # A bound of a comparison, not a number of its runs.
 EQUAL: Final = "equal_within_pct"
 
@@ -116,17 +118,20 @@ def load_trace(connection: duckdb.DuckDBPyConnection, table: str, files: ReadFil
         )
     )
     facts = ("experiment_id", *IDENTITY, "result_path")
-    runs = source
+    runs = source.rename({"path": RAW_FILE}, strict=False)
     if set(facts) - set(source.columns):
         missing = [name for name in facts if name not in source.columns]
         known = connection.sql("FROM labelled_runs").pl()
-        runs = source.join(known.select("run_id", *missing), on="run_id", how="left", maintain_order="left")
+        runs = runs.join(known.select("run_id", *missing), on="run_id", how="left", maintain_order="left")
     shown = list(dict.fromkeys(["run_id", *facts, *selecting, *compared, *values]))
-    # A run may have a row for each of its algorithms.
+    # A run may have a row for each of its algorithms, unless they share it, or for each of its raw files.
+    for telling, differing in ((ALGORITHM, []), (RAW_FILE, [RAW_FILE])):
+        if telling in shown or telling not in runs.columns:
+            continue
+        rows = runs.select(*shown, *differing).unique()
+        if rows.select({"run_id", *selecting, *compared}).is_duplicated().any():
+            compared, shown = (*compared, telling), [*shown, telling]
     rows = runs.select(shown).unique()
-    if ALGORITHM in set(runs.columns) - set(shown) and rows.select({"run_id", *selecting}).is_duplicated().any():
-        compared, shown = (*compared, ALGORITHM), [*shown, ALGORITHM]
-        rows = runs.select(shown).unique()
     order = ["session", "job", "host", "iteration", "rtt_ms", "run_id", *selecting, *compared]
     ordered = rows.sort(list(dict.fromkeys([*order, *shown])), nulls_last=True)
     return Trace(table, selecting, compared, values, source, ordered, files or load_files_by_algorithm(connection))

@@ -35,7 +35,7 @@ from ccreport.summarise.grids.plain_numbers import (
 )
 from ccreport.summarise.questions import COMPARISONS
 from ccreport.trace.find_table import show_database
-from ccreport.trace.rows.load_trace import Trace
+from ccreport.trace.rows.load_trace import RAW_FILE, Trace
 from ccreport.trace.rows.select_rows import name_row
 from ccreport.trace.rows.suspects import SuspectRun
 
@@ -157,6 +157,8 @@ def _name_run(naming: Sequence[str], values: Sequence[Any]) -> str:
 
 
 def _show(column: str, value: Any, rates: RateUnit) -> Html:
+    if column == RAW_FILE:
+        return verbatim(value, is_long=True)
     # In code font a name stays on one line.
     if value is None or column in ("session", "job", "host"):
         return _show_name(value)
