@@ -1,6 +1,7 @@
 """Rows as people name them for `explain`: by values, units, signs and words, and the answer where none is meant."""
 
 import re
+from datetime import UTC, datetime
 from pathlib import Path
 
 import duckdb
@@ -56,6 +57,16 @@ def test_a_size_may_be_typed_as_pages_have_it_without_its_blank() -> None:
     summary = pl.DataFrame([key | {"buffer_bytes": size} for size in (8_000_000, 16_000_000)])
     for text in ("16 MB", "16MB", "16mb", "16e6"):
         assert find_row(summary, "table_1_buffer_size", f"buffer_bytes={text}") == 2
+
+
+def test_a_time_needs_no_zone() -> None:
+    key = {"grouped_by": "algorithm", "series": "CUBIC", "machine": "edge"}
+    times = [datetime(2026, 11, 26, 11, 37, second, tzinfo=UTC) for second in (0, 30)]
+    summary = pl.DataFrame([key | {"interval_start_utc": time} for time in times])
+    for text in ("2026-11-26 11:37:30+00:00", "2026-11-26 11:37:30", "11:37:30"):
+        assert find_row(summary, "edge_machine_retransmits", f"interval_start_utc={text}") == 2
+    with pytest.raises(InputError, match="2 rows fit"):
+        find_row(summary, "edge_machine_retransmits", "interval_start_utc=11:37")
 
 
 def test_of_many_rows_the_values_of_their_keys_are_told() -> None:
@@ -162,6 +173,12 @@ def test_sizes_may_be_written_as_on_the_pages(database: Path, capsys: pytest.Cap
             r"no key `rate_mean_bps`: that is a number, and of the row that you name .* leave it out$",
         ),
         ("table_2", "flows_count>16", r"no flows_count `> 16` there; there are `16`"),
+        (
+            "table_2",
+            "flows_count!=16",
+            r"^table_2_testbed: `!=` is not one of the comparisons, which are =, <, <=, > and",
+        ),
+        ("table_2", "sharing=both,flows_count==16", r"^table_2_testbed: `==` is not one"),
         ("table_2", "flows_count>x", r"no flows_count `> x` there; `x` is not a number$"),
         ("table_2", "test_group=0.2 % loss", r"no test_group `0\.2 % loss` there; there are `.*`0\.1 % loss`"),
         ("table_2", "flows_count=>17", r"no flows_count `>= 17` there; there are `16`$"),

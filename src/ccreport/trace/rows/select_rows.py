@@ -5,6 +5,7 @@ import math
 import operator
 import re
 from collections.abc import Callable, Collection, Mapping, Sequence
+from datetime import datetime
 from typing import Any, Final
 
 import polars as pl
@@ -43,7 +44,9 @@ UNITS: Final[Mapping[str, Mapping[str, float]]] = {
         for unit in ("bit/s", "bps")
     },
 }
-OPERATOR: Final = "|".join((*COMPARISONS, "="))
+# Other languages' signs, which are refused.
+FOREIGN: Final = ("!=", "<>", "==")
+OPERATOR: Final = "|".join((*FOREIGN, *COMPARISONS, "="))
 # flows_count=16,rtt_ms=80: a value with a key behind it that no table has
 START_OF_UNKNOWN: Final = re.compile(rf",\s*(?=\w+(?:{OPERATOR}))")
 # both flows_count=16
@@ -148,6 +151,8 @@ def _select(
     """Return the rows that one `key=value` names, of those that others have left of the `whole` table."""
     match = re.fullmatch(rf"\s*(.*?)\s*({OPERATOR})\s*(.*?)\s*", part, re.DOTALL)
     name, sign, value = match.groups() if match else (part.strip(), "", "")
+    if sign in FOREIGN:
+        raise InputError(f"{table}: `{sign}` is not one of the comparisons, which are =, <, <=, > and >=")
     if name in keys and not sign:
         raise InputError(f"{table}: the key `{name}` needs a value; write `{name}={rows[name][0]}`, for example")
     if name not in keys:
@@ -195,10 +200,10 @@ def _select(
 
 
 def _choose(name: str, held: list[Any], sign: str, value: str) -> list[Any]:
-    """Return the values of a key that are meant; without an equal one, texts of which the words are a part.
+    """Return the values of a key that are meant; without an equal one, texts and times of which the words are a part.
 
-    `40G` stands for `40g` where nothing is spelt so, and `goodput` for `goodput_bps`. An algorithm is not its kernel's
-    of nearly the same name.
+    A time needs no zone. `40G` stands for `40g` where nothing is spelt so, and `goodput` for `goodput_bps`. An
+    algorithm is not its kernel's of nearly the same name.
     """
     folds: list[Callable[[str], str]] = [str] if name == ALGORITHM else [str, str.casefold]
     for fold in folds:
@@ -209,8 +214,8 @@ def _choose(name: str, held: list[Any], sign: str, value: str) -> list[Any]:
     # A sign needs no blank around it: the one of RTT >=30 ms.
     begins, ends = (WORD_BEGINS if typed[:1].isalnum() else ""), (WORD_ENDS if typed[-1:].isalnum() else "")
     words = re.compile(f"{begins}{re.escape(typed)}{ends}", flags)
-    texts = [held_value for held_value in held if isinstance(held_value, str)] if sign == "=" and value else []
-    return [text for text in texts if words.search(_type(text))]
+    texts = [held_value for held_value in held if isinstance(held_value, str | datetime)]
+    return [text for text in texts if words.search(_type(str(text)))] if sign == "=" and value else []
 
 
 def _type(text: str) -> str:
