@@ -241,7 +241,7 @@ def test_a_suspect_run_that_a_row_would_have_is_named_as_left_out(
     suspect = {"suspect_rule": "kernel_drops", "observed": 3.0, "bound": 0.0, "bound_unit": "events"}
     tables = gather(*runs, other, elsewhere) | {"suspects": [suspect | {"run_id": f"r{n}"} for n in (2, 3, 4)]}
     failed = {"attempt_outcome": "failed", "attempt_message": "client 1 did not end"}
-    tries = (failed, failed, {"attempt_outcome": "completed"})
+    tries = (failed, failed, {"attempt_outcome": "interrupted"}, {"attempt_outcome": "completed"})
     tables["attempts"] = [{"run_id": "r2", "line_number": n} | tried for n, tried in enumerate(tries, 1)]
     database = build_database(tmp_path, tables)
     assert main(["explain", "jobs", "--row", "session=s", "--database", str(database)]) == 0
@@ -250,6 +250,7 @@ def test_a_suspect_run_that_a_row_would_have_is_named_as_left_out(
     told = [f"  r{n} (kernel_drops: 3 events, the bound is 0; page Ledger)\n" for n in (2, 3)]
     (rule,) = (rule for rule in RULES if rule.name == "kernel_drops")
     why = "    r2, 2 attempts failed: client 1 did not end\n"
+    why += "    r2, 1 attempt interrupted (not counted as an attempt): no reason is recorded\n"
     why += f"    kernel_drops: {rule.definition} {rule.reason}\n"
     assert f"\nLeft out, though alike:\n{told[0]}{told[1]}{why}\nRaw files" in printed
     with connect(database) as connection, include_suspects(connection):
@@ -316,9 +317,15 @@ def test_without_a_row_the_runs_that_a_table_leaves_out_are_told(
     assert "Left out" not in capsys.readouterr().out
 
 
-def test_without_a_database(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match="`make report` builds one"):
+def test_without_a_database(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(InputError, match=r"; `make report` builds one$"):
         explain("table_2", database=tmp_path / "archive.duckdb")
+    for name in ("b", "a"):
+        (tmp_path / "results" / name).mkdir(parents=True)
+        (tmp_path / "results" / name / "archive.duckdb").touch()
+    with pytest.raises(InputError, match=r"; --database names another: results/a, results/b$"):
+        explain("table_2", database=tmp_path / "nowhere")
 
 
 def test_a_name_of_the_archive_does_nothing_to_the_terminal(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

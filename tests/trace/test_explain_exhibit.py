@@ -10,9 +10,9 @@ from explained_runs import FACTS
 from test_summarise import EVALUATION, gather, run
 
 from ccreport.__main__ import main
-from ccreport.core.evaluation import load_evaluation
+from ccreport.core.evaluation import SAMPLE, load_evaluation
 from ccreport.trace.explain_exhibit import has_exhibit, list_declared
-from ccreport.trace.find_table import describe_others
+from ccreport.trace.find_table import advise_build, describe_others
 
 
 @pytest.fixture(scope="module")
@@ -145,6 +145,8 @@ def test_all_of_a_kind_are_listed(results: Path, capsys: pytest.CaptureFixture[s
         (["Figure S999"], "the report on esnet-dtn has no Figure S999; its figures are 2, 3, "),
         (["S1", "--row", "a=b"], "S1 is a figure, which has no rows; leave out --row and --column"),
         (["table_2", "--evaluation", "esnet-dt"], "no evaluation is called `esnet-dt`; did you mean `esnet-dtn`?"),
+        (["--row", "a=b"], "--row and --column name a row of a table: name the table, too"),
+        (["figures", "--column", "a=b"], "--row and --column name a row of a table: name the table, too"),
         (["--evaluation", "generic"], "no results of the evaluation `generic` at "),
         (["table_2", "--evaluation", "generic"], "no results of the evaluation `generic` at "),
     ],
@@ -152,6 +154,24 @@ def test_all_of_a_kind_are_listed(results: Path, capsys: pytest.CaptureFixture[s
 def test_what_is_not_there(given: list[str], said: str, results: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["explain", *given, "--database", str(results)]) == 1
     assert capsys.readouterr().err.startswith(f"ccreport: {said}")
+
+
+@pytest.mark.parametrize(
+    ("configured", "said"),
+    [
+        (
+            "evaluation: auto",
+            "for these, set `evaluation: generic` in config.yaml, or name it there under `sections`, ",
+        ),
+        ("evaluation: generic", "`make report` builds them"),
+        ("sections: [generic]", "`make report` builds them, if the archive has data of their kind"),
+    ],
+)
+def test_what_would_build_an_evaluation_is_said_by_the_configuration(
+    configured: str, said: str, tmp_path: Path
+) -> None:
+    (tmp_path / "config.yaml").write_text(f"archive: {SAMPLE}\n{configured}\n")
+    assert advise_build("generic", tmp_path / "results").removesuffix("then `make report`") == said
 
 
 def test_an_evaluation_is_asked_by_its_name(results: Path, capsys: pytest.CaptureFixture[str]) -> None:

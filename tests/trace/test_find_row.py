@@ -199,6 +199,16 @@ def test_sizes_may_be_written_as_on_the_pages(database: Path, capsys: pytest.Cap
         ("table_2", "loss_pct=0.1", r"has no key `loss_pct`; did you mean `test_group=0\.1`\?"),
         # Also where another key has left none of the rows with such a value.
         ("table_2", "test_group=no loss,loss_pct=0.1", r"has no key `loss_pct`; did you mean `test_group=0\.1`\?"),
+        (
+            "measured",
+            "",
+            r", but a view: what claims are queries of: .*; `python -m ccreport sql 'FROM measured'` prints it$",
+        ),
+        (
+            "labelled_runs",
+            "",
+            r", but a view: the runs with the labels .*; `python -m ccreport sql 'FROM labelled_runs'`",
+        ),
         ("goodput_bps", "", r"no published table `goodput_bps`, but a column: sql \"DESCRIBE runs\" says what it is"),
         ("table_2", "sharing=both flows_count=16", r"no sharing `both flows_count=16` there; .*; commas part one key"),
         ("table_2", "loss=0.1 %", r"has no key `loss`; did you mean `test_group=0\.1 %`\?"),

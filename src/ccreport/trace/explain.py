@@ -20,6 +20,7 @@ from ccreport.trace.compared_cells import show_compared
 from ccreport.trace.comparison import TERMS, describe_comparison
 from ccreport.trace.explain_exhibit import KINDS, describe_all, describe_figure, find_exhibit, has_exhibit, has_namesake
 from ccreport.trace.find_table import (
+    advise_build,
     describe_others,
     find_database,
     find_databases,
@@ -69,6 +70,8 @@ def explain(
         note_unconfigured(database)
     kind = table.casefold().removesuffix("s")
     if kind in ("", *KINDS):
+        if row or column:
+            raise InputError("--row and --column name a row of a table: name the table, too, such as `explain jobs`")
         print(describe_all(place, kind))
         return
     exhibit = find_exhibit(place, table, evaluation)
@@ -124,7 +127,7 @@ def _narrow(place: Path, evaluation: str, table: str) -> Path:
     if (found := next(own, None)) is None and not (
         table and (find_claim(place, table) or find_exhibit(place, table, evaluation))
     ):
-        raise InputError(f"no results of the evaluation `{name}` at {place}; `make report` builds them")
+        raise InputError(f"no results of the evaluation `{name}` at {place}; {advise_build(name, place)}")
     return found or place
 
 

@@ -1,6 +1,5 @@
 """Where results and their published tables are: in the database of which evaluation, and by which whole name."""
 
-import contextlib
 import shlex
 import sys
 from collections.abc import Callable, Iterable, Mapping
@@ -11,7 +10,6 @@ import duckdb
 import polars as pl
 
 from ccreport.core.declarations import QUERIES, SCHEMAS
-from ccreport.core.declarations import list_tables as list_declared
 from ccreport.core.declared_files import read_declared, show_path
 from ccreport.core.errors import InputError
 from ccreport.core.evaluation import (
@@ -19,21 +17,20 @@ from ccreport.core.evaluation import (
     CLAIMS,
     SAMPLE,
     choose_evaluation,
+    choose_sections,
     list_evaluations,
     resolve_evaluation,
 )
-from ccreport.core.identifiers import match_runs
 from ccreport.core.schema_problems import find_near, guess, guess_near
-from ccreport.core.tables import conform, load_schema
+from ccreport.core.tables import conform
 from ccreport.summarise.database import connect
 from ccreport.summarise.open_results import is_outdated, open_results
+from ccreport.trace.absent_tables import describe_column, describe_run, describe_view
 
 DATABASE: Final = "archive.duckdb"
 CONFIG: Final = "config.yaml"
 SECTIONS: Final = "sections.txt"
 RESULTS: Final = Path("results")
-# Of the tables with a column these are named first.
-OF_COLUMNS: Final = ("runs", "flows")
 
 
 def find_results(asked: Path | None = None) -> Path:
@@ -109,8 +106,9 @@ def find_databases(place: Path) -> list[Path]:
     results = find_results()
     evaluations = {database.parent.name: str(database.parent) for database in results.glob(f"*/{DATABASE}")}
     near = find_near(place.name, evaluations)
-    meant = f"; did you mean `{evaluations[near]}`?" if near else "; `make report` builds one, --database names another"
-    raise InputError(f"no database at {place}{meant}")
+    known = f"--database names another: {', '.join(sorted(evaluations.values()))}" if evaluations else ""
+    meant = f"did you mean `{evaluations[near]}`?" if near else known or "`make report` builds one"
+    raise InputError(f"no database at {place}; {meant}")
 
 
 def find_elsewhere(table: str, database: Path) -> str:
@@ -129,18 +127,39 @@ def _read_sections(results: Path) -> set[str]:
 
 def _read_configured(results: Path) -> str | None:
     """Return the evaluation that the configuration beside a folder of results names, or that its archive has."""
+    found = _read_config(results)
+    return _choose_configured(*found) if found else None
+
+
+def _read_config(results: Path) -> tuple[Mapping[str, Any], Path] | None:
+    """Return the configuration beside a folder of results, else that of the checkout, and its folder."""
     for path in (results.resolve().parent / CONFIG, Path(CONFIG), SCHEMAS.parent / CONFIG):
         if path.is_file():
             declared = read_declared(path)
-            return _choose_configured(declared, path.parent) if isinstance(declared, dict) else None
+            return (declared, path.parent) if isinstance(declared, dict) else None
     return None
 
 
 def _choose_configured(declared: Mapping[str, Any], folder: Path) -> str:
-    name, archive = declared.get("evaluation", AUTO), declared.get("archive", SAMPLE)
-    if name != AUTO:
-        return Path(str(name)).stem
-    return choose_evaluation([folder / archive] if isinstance(archive, str | Path) else [])
+    name = declared.get("evaluation", AUTO)
+    return Path(str(name)).stem if name != AUTO else choose_evaluation(_list_archives(declared, folder))
+
+
+def _list_archives(declared: Mapping[str, Any], folder: Path) -> list[Path]:
+    archive = declared.get("archive", SAMPLE)
+    return [folder / archive] if isinstance(archive, str | Path) else []
+
+
+def advise_build(name: str, place: Path) -> str:
+    """Return what builds the results of an evaluation that a place lacks, by what the configuration says."""
+    declared, folder = _read_config(place) or ({}, place)
+    main = _choose_configured(declared, folder)
+    sections = declared.get("sections")
+    if sections is None:
+        sections = choose_sections(_list_archives(declared, folder), main)
+    if name == main or name in (Path(str(section)).stem for section in sections):
+        return f"`make report` builds them{'' if name == main else ', if the archive has data of their kind'}"
+    return f"for these, set `evaluation: {name}` in {CONFIG}, or name it there under `sections`, then `make report`"
 
 
 def find_database(place: Path, name: str) -> Path:
@@ -157,13 +176,12 @@ def find_database(place: Path, name: str) -> Path:
     if not fitting:
         known = {table for names in tables.values() for table in names}
         views = {view for database in found for view in _list_views(database)}
-        printed = f"; `python -m ccreport sql 'FROM {name}'` prints it" if name in views else ""
         with open_results(found[0]) as connection:
-            of_run = _describe_run(connection, name)
+            of_run = describe_run(connection, name)
         hint = (
             of_run
-            or printed
-            or _describe_column(name)
+            or describe_view(name, views)
+            or describe_column(name)
             or guess_near(name, known)
             or _name_evaluation(name, found)
             or ", claim or figure of this name; `explain` alone lists all, and --database names other results"
@@ -215,29 +233,18 @@ def list_tables(database: Path) -> list[str]:
         return list_published(connection)
 
 
-def _describe_run(connection: duckdb.DuckDBPyConnection, name: str) -> str:
-    """Return, of a run's name or a part of one that no other has, how to ask for the run; nothing of another name."""
-    # A database of no evaluation has no runs.
-    with contextlib.suppress(duckdb.CatalogException):
-        runs = [run for (run,) in connection.execute("SELECT run_id FROM runs").fetchall()]
-        if len(found := match_runs(name, runs)) == 1:
-            return f", but a run: sql \"FROM labelled_runs WHERE run_id = '{found[0]}'\" has its labels and numbers"
-    return ""
-
-
-def _describe_column(name: str) -> str:
-    """Return, of a column's name, where its meaning is; nothing of another name."""
-    tables = (*OF_COLUMNS, *list_declared())
-    if (table := next((table for table in tables if name in load_schema(table).polars), None)) is None:
-        return ""
-    return f', but a column: sql "DESCRIBE {table}" says what it is, the report\'s page Dictionary where it is from'
-
-
 def _list_views(database: Path) -> set[str]:
-    """Return what `sql` can ask of a database and of what was made with it, beside published tables."""
     with connect(database) as connection:
-        views = connection.execute("SELECT view_name FROM duckdb_views() WHERE NOT internal").fetchall()
-    return {view for (view,) in views} | {path.stem for path in database.parent.glob("*.parquet")}
+        return _list_names(connection)
+
+
+def _list_names(connection: duckdb.DuckDBPyConnection) -> set[str]:
+    """Return what `sql` can ask of a database and of what was made with it, beside published tables."""
+    views = connection.execute("SELECT view_name FROM duckdb_views() WHERE NOT internal").fetchall()
+    ((path,),) = connection.execute(
+        "SELECT path FROM duckdb_databases() WHERE database_name = current_database()"
+    ).fetchall()
+    return {view for (view,) in views} | {made.stem for made in Path(path).parent.glob("*.parquet")}
 
 
 def list_verdicts(database: Path) -> list[tuple[int, str, str]]:
@@ -276,7 +283,8 @@ def find_table(connection: duckdb.DuckDBPyConnection, name: str) -> str:
     if len(fitting) > 1:
         raise InputError(f"several tables begin with `{name}`: {', '.join(fitting)}")
     if not fitting:
-        hint = _describe_run(connection, name) or _describe_column(name) or guess(name, tables)
+        of_run, of_view = describe_run(connection, name), describe_view(name, _list_names(connection))
+        hint = of_run or of_view or describe_column(name) or guess(name, tables)
         raise InputError(f"no published table `{name}`{hint}")
     return fitting[0]
 

@@ -30,6 +30,9 @@ FAILED_ATTEMPTS: Final = """
     FROM attempts WHERE list_contains(?, run_id) AND attempt_outcome <> 'completed' GROUP BY ALL ORDER BY ALL
 """
 
+# As the ledger's page says: what someone stopped says nothing of the next attempt.
+UNCOUNTED: Final = {"interrupted": " (not counted as an attempt)"}
+
 
 def read_condition(connection: duckdb.DuckDBPyConnection, trace: Trace, row: Mapping[str, Any]) -> str:
     """Return the condition by which the evaluation selects the runs of a row's table; no text where that has none."""
@@ -185,7 +188,10 @@ def list_suspects(connection: duckdb.DuckDBPyConnection, runs: Collection[str]) 
     attempts = connection.execute(FAILED_ATTEMPTS, [[*runs]]).fetchall()
     return [
         *(f"  {run} ({tell_rule(*told)}; page Ledger)" for run, *told in found),
-        *(f"    {run}, {count_things(n, 'attempt')} {outcome}: {why}" for run, outcome, why, n in attempts),
+        *(
+            f"    {run}, {count_things(n, 'attempt')} {outcome}{UNCOUNTED.get(outcome, '')}: {why}"
+            for run, outcome, why, n in attempts
+        ),
         *(f"    {rule.name}: {rule.definition} {rule.reason}" for rule in RULES if rule.name in broken),
     ]
 
