@@ -241,6 +241,9 @@ def test_what_would_decide_a_check_is_said() -> None:
         ("SELECT 1 AS value, NULL AS n", "its n is None"),
         ("SELECT 1 AS value, -1 AS n", "its n is -1"),
         ("SELECT 1 AS value, 'many' AS n", "its n is 'many'"),
+        ("SELECT 2.49e8 AS value, 3 AS n, 231 AS low, 267 AS high", "its value 2.49e+08 is above its high, 267; write"),
+        ("SELECT 249 AS value, 3 AS n, 2.31e8 AS low, 2.67e8 AS high", "its value 249 is below its low, 2.31e+08; "),
+        ("SELECT 2 AS value, 3 AS n, 1 AS high", "its value 2 is above its high, 1; "),
     ],
 )
 def test_a_wrong_query_is_an_error_and_no_verdict(sql: str, message: str) -> None:
@@ -248,6 +251,12 @@ def test_a_wrong_query_is_an_error_and_no_verdict(sql: str, message: str) -> Non
         judge_rows({"sql": sql})
     assert str(caught.value).startswith("claims.first, check `rate`: ")
     assert message in str(caught.value)
+
+
+@pytest.mark.parametrize("ends", ["0.3 AS low, 0.3 AS high", "NULL AS low, 1 AS high", "0 AS low, NULL AS high"])
+def test_an_end_may_be_missing_or_differ_from_the_value_by_rounding(ends: str) -> None:
+    (row,) = judge_rows({"sql": f"SELECT 0.1::DOUBLE + 0.2::DOUBLE AS value, 3 AS n, {ends}"})
+    assert row["value"] == pytest.approx(0.3)
 
 
 def test_a_query_of_two_rows_is_told_with_its_line(tmp_path: Path) -> None:

@@ -14,6 +14,8 @@ from ccreport.summarise.refused_sql import describe_refusal
 RESULT: Final = frozenset(("value", "low", "high", "n", "df"))
 # What DuckDB says of `SELECT unnest(mean_of(…))`.
 NOT_UNNESTED: Final = "BoundSubqueryExpression"
+# An end that is computed in another way than its value may be beyond it by the last digits, where all runs agree.
+ROUNDING: Final = 1e-9
 
 
 def measure_check(connection: duckdb.DuckDBPyConnection, sql: str, extreme: str | None) -> list[Measured]:
@@ -41,7 +43,17 @@ def _read_row(columns: list[str], values: tuple[Any, ...]) -> Measured:
     runs = _number(row["n"], "its n")
     if runs is None or runs < 0 or runs != int(runs):
         raise QueryError(f"its n is {row['n']}, not a number of runs")
+    if value is not None and (outside := _describe_outside(value, low, high)):
+        raise QueryError(f"its value {value:g} is {outside}; write all three in the same unit")
     return Measured(value, low, high, int(runs), df)
+
+
+def _describe_outside(value: float, low: float | None, high: float | None) -> str | None:
+    """Return which end of its interval a value is beyond, by more than rounding; None where it is within."""
+    slack = ROUNDING * max(abs(number) for number in (value, low, high) if number is not None)
+    if low is not None and value < low - slack:
+        return f"below its low, {low:g}"
+    return f"above its high, {high:g}" if high is not None and value > high + slack else None
 
 
 def describe_columns(columns: Sequence[str]) -> str | None:
