@@ -218,6 +218,46 @@ def test_what_contradicts_another_part_is_refused_with_its_line(
     assert said in str(refused.value)
 
 
+NAMES = """\
+title: a
+algorithms: {CUBIC: {members: [cubic]}}
+labels: {test_group: {}}
+figures: {loss_both: {kind: rate_by_loss, title: a, where: 'TRUE'}}
+claims: {fair one: {text: a, source: b, checks: [{name: c, at_least: 1, sql: SELECT 1}]}}
+"""
+
+
+@pytest.mark.parametrize(
+    ("line", "old", "new", "said"),
+    [
+        (4, "loss_both", "loss both", "figures: `loss both` is not allowed here: Name of a file, of letters without"),
+        (4, "loss_both", "../loss", "figures: `../loss` is not allowed here: Name of a file"),
+        (4, "loss_both", "l" * 101, "figures: has 101 characters; write at most 100"),
+        (4, "loss_both", "2026", "figures: `2026` is not text; put it in quotes: '2026'"),
+        (3, "test_group", "test group", "labels: `test group` is not allowed here: Name of a column, of letters"),
+        (5, "fair one", "faïr", "claims: `faïr` is not allowed here: Name in links and commands, of letters"),
+        (5, "fair one", "fair/one", "claims: `fair/one` is not allowed here"),
+        (3, "test_group: {}", "test_group: {}, Test_group: {}", "labels: `Test_group` differs too little from `test_g"),
+        (
+            4,
+            "figures: {",
+            "figures: {Loss-both: {kind: rate_by_rtt, title: b, where: 'TRUE'}, ",
+            "`loss_both` differs too ",
+        ),
+    ],
+)
+def test_a_name_that_is_not_an_address_is_refused_with_what_it_may_have(
+    line: int, old: str, new: str, said: str, tmp_path: Path
+) -> None:
+    path = tmp_path / "mine.yaml"
+    path.write_text(NAMES, encoding="utf-8")
+    load_evaluation(path)
+    path.write_text(NAMES.replace(old, new), encoding="utf-8")
+    with pytest.raises(DeclarationError, match=re.escape(f"{path}:{line}: ")) as refused:
+        load_evaluation(path)
+    assert said in str(refused.value)
+
+
 def test_a_margin_that_looks_like_a_ratio_is_doubted(tmp_path: Path) -> None:
     path = tmp_path / "own.yaml"
     for margin, said in (

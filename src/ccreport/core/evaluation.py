@@ -9,6 +9,7 @@ from typing import Any, Final
 from ccreport.core.algorithms import list_repeated
 from ccreport.core.declarations import QUERIES, SCHEMAS, list_tables, load_yaml
 from ccreport.core.declared_files import DeclarationError, blame, load_declared, show_path
+from ccreport.core.evaluation_faults import list_like_names, list_same_names, list_wrong_published
 from ccreport.core.schema_problems import Place, format_place, guess, guess_path
 from ccreport.core.units import name_buckets
 from ccreport.core.words import bound_check, list_wrong_bounds
@@ -173,8 +174,9 @@ def _describe_missing(expected: Path) -> str:
 def _list_unknown(evaluation: Mapping[str, Any]) -> Iterator[tuple[Place, str]]:
     """Yield place and words of each name that refers to nothing, and of what one part has wrong by itself."""
     yield from list_repeated(evaluation["algorithms"])
+    yield from list_like_names(evaluation)
     for label, facts in evaluation["labels"].items():
-        yield from _list_same_names(label, facts)
+        yield from list_same_names(label, facts)
     for table, facts in evaluation["tables"].items():
         yield from _list_wrong_axes(table, facts)
     edges = evaluation["rtt_bucket_edges_ms"]
@@ -186,7 +188,7 @@ def _list_unknown(evaluation: Mapping[str, Any]) -> Iterator[tuple[Place, str]]:
         for name in (name for name in names if name not in known):
             yield (*place, names.index(name)), f"{format_place(place)}: no {kind} `{name}`{guess(name, known)}"
     yield from _list_wrong_reproductions(evaluation)
-    yield from _list_wrong_published(evaluation)
+    yield from list_wrong_published(evaluation)
 
 
 def _list_references(evaluation: Mapping[str, Any]) -> Iterator[tuple[Place, str, list[str], list[str]]]:
@@ -199,16 +201,6 @@ def _list_references(evaluation: Mapping[str, Any]) -> Iterator[tuple[Place, str
     for kind, names in evaluation["printed"].items():
         yield ("printed", kind), kind.removesuffix("s"), names, list(evaluation[kind])
     yield ("front_figures",), "figure", evaluation["front_figures"], figures
-
-
-def _list_wrong_published(evaluation: Mapping[str, Any]) -> Iterator[tuple[Place, str]]:
-    published, is_shown = evaluation["published"], "published_values" in evaluation["tables"]
-    if is_shown and not published:
-        yield ("tables", "published_values"), "tables.published_values: the evaluation has no `published` numbers"
-    if published and not is_shown:
-        yield ("published",), "published: declare `published_values: {title: …}` in `tables`, which shows these numbers"
-    for exhibit, facts in published.items():
-        yield from _list_wrong_numbers(exhibit, facts)
 
 
 def _list_wrong_reproductions(evaluation: Mapping[str, Any]) -> Iterator[tuple[Place, str]]:
@@ -258,32 +250,6 @@ def _list_unknown_columns(
         if name not in known:
             place = ("tables", table, part, name if part in ("headings", "column_notes") else facts[part].index(name))
             yield place, f"tables.{table}.{part}: {table} has no column `{name}`{guess(name, known)}"
-
-
-def _list_same_names(label: str, facts: Mapping[str, Any]) -> Iterator[tuple[Place, str]]:
-    """Yield place and words of each value of a label that tables would show by the name of another."""
-    held: dict[str, str] = {}
-    for number, case in enumerate(facts["cases"]):
-        shown = case.get("shown", case["value"])
-        if held.setdefault(shown, case["value"]) != case["value"]:
-            place = ("labels", label, "cases", number, "shown" if "shown" in case else "value")
-            yield place, f"labels.{label}: `{held[shown]}` and `{case['value']}` would both be shown as `{shown}`"
-
-
-def _list_wrong_numbers(exhibit: str, facts: Mapping[str, Any]) -> Iterator[tuple[Place, str]]:
-    """Yield place and words of each published cell that does not fit its columns, is there twice, or is upside down."""
-    held: dict[tuple[Any, ...], int] = {}
-    for number, (*key, value) in enumerate(facts["cells"]):
-        low, high = value if isinstance(value, list) else (value, value)
-        place, said = ("published", exhibit, "cells", number), f"published.{exhibit}.cells.{number}"
-        if len(key) != len(facts["columns"]) or any(isinstance(part, list) for part in key):
-            yield place, f"{said}: write a value of each of {', '.join(facts['columns'])}, then the number"
-        elif isinstance(value, str) or (low, high) == (None, None):
-            yield place, f"{said}: `{value}` is not a number or a range"
-        elif (first := held.setdefault(tuple(key), number)) != number:
-            yield place, f"{said}: repeats cells.{first}"
-        elif low is not None and high is not None and low > high:
-            yield place, f"{said}: no value is at least {low:g} and at most {high:g}; write [{high:g}, {low:g}]"
 
 
 def _list_wrong_scales(table: str, facts: Mapping[str, Any], buckets: Collection[str]) -> Iterator[tuple[Place, str]]:

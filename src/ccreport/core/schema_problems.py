@@ -87,7 +87,7 @@ def find_problem(value: Any, schema: dict[str, Any]) -> Problem | None:
         near = guess_near(str(unknown), known.keys() - error.instance.keys()) or guess(str(unknown), known)
         meant = f"; did you mean `{within[0]}: {{{unknown}: …}}`?" if within else near
         return Problem(place, (*place, str(unknown)), f"`{unknown}` is not a key{meant}")
-    return Problem(place, place, _describe(error))
+    return Problem(place, (*place, error.instance) if "propertyNames" in error.schema_path else place, _describe(error))
 
 
 def format_place(place: Place) -> str:
