@@ -24,11 +24,12 @@ from ccreport.summarise.grids.measures import (
     head_rows,
     name_rates,
     order_columns,
-    order_rows,
     select_measures,
+    select_rows,
     set_side_by_side,
     show_labels,
 )
+from ccreport.summarise.grids.order import order_rows
 from ccreport.summarise.grids.pairs import head_measures, is_of_pairs, name_pair
 from ccreport.summarise.grids.pooled_settings import describe_pooled, explain_missing_intervals
 from ccreport.summarise.grids.publication import (
@@ -156,14 +157,15 @@ def lay_out_table(
         notes.append(f"The first {shown.height:,} of {summary.height:,} rows; the CSV file has all of them.")
     bold = {column: rows.head(shown.height) for column, rows in bold.items()}
     if "measures" in declared:
-        ordered = order_columns(schema, declared.get("rows", ()))
-        is_reordered, schema = ordered.columns != schema.columns, ordered
+        named = declared.get("rows", ())
+        schema = order_columns(schema, named)
         chosen = select_measures(shown, schema, declared)
         if is_of_pairs(chosen):
             pairs = head_measures(chosen)
             return name_pair(lay_out_rows(pairs, schema, declared["title"], notes, bold, is_whole=is_whole), chosen)
         rows = lay_out_rows(chosen, schema, declared["title"], notes, bold, is_whole=is_whole)
-        grid = name_rates(rows, bases)
-        grid = set_side_by_side(grid, chosen, declared.get("columns", ()))
-        return head_rows(order_rows(grid) if is_reordered else grid, declared["headings"])
+        order = order_rows(chosen, named)
+        grid = select_rows(name_rates(rows, bases), order)
+        grid = set_side_by_side(grid, chosen[order], declared.get("columns", ()))
+        return head_rows(grid, declared["headings"])
     return name_rates(lay_out_rows(shown, schema, declared["title"], notes, bold, is_whole=is_whole), bases)

@@ -7,6 +7,7 @@ import pytest
 
 from ccreport.core.tables import conform
 from ccreport.summarise.grids.headings import head_column, name_tables, shorten_titles
+from ccreport.summarise.grids.order import rank_values
 from ccreport.summarise.summarise import lay_out_table
 
 DECLARED: dict[str, Any] = {
@@ -48,6 +49,26 @@ def test_rows_follow_the_declared_order_and_lead_to_their_own_cells() -> None:
         [["1 flow", "0"], ["1 flow", "2"], ["1 flow", "10"], ["16 flows", "2"]],
         [1, 3, 5, 4],
     )
+
+
+def test_numbers_ascend_though_each_path_has_others() -> None:
+    # As the query orders them: by path first.
+    conditions = [("RTT 2 ms", 0.0), ("RTT 2 ms", 0.1), ("RTT 2 ms", 1.0), ("RTT 10 ms", 0.0), ("RTT 10 ms", 0.02)]
+    rows = [{"path_rtt": rtt, "loss_pct": loss, "algorithm": "BBR", "rate_mean_bps": 9e9} for rtt, loss in conditions]
+    summary = conform(pl.DataFrame([row | {"runs_count": 3, "rate_basis": "goodput"} for row in rows]), "means")
+    grid = lay_out_table(summary, "means", DECLARED | {"rows": ["loss_pct", "path_rtt"]})
+    assert grid.names == [
+        ["Loss 0 %", "RTT 2 ms"],
+        ["Loss 0 %", "RTT 10 ms"],
+        ["Loss 0.02 %", "RTT 10 ms"],
+        ["Loss 0.1 %", "RTT 2 ms"],
+        ["Loss 1 %", "RTT 2 ms"],
+    ]
+    by_path = lay_out_table(summary, "means", DECLARED | {"rows": ["path_rtt"], "columns": ["loss_pct"]})
+    assert [title for title, _ in by_path.spanners[0]] == ["no loss", "0.02 % loss", "0.1 % loss", "1 % loss"]
+    assert rank_values("path_rtt", ["RTT 100 ms", "RTT 20 ms", "RTT 0.5 ms"], [0, 1, 2])["RTT 100 ms"] == 2
+    # Evaluations order labels and algorithms.
+    assert rank_values("site", ["site 10", None, "site 2"], [0, 1, 2]) == {"site 10": 0, "site 2": 1, None: 2}
 
 
 @pytest.mark.parametrize(

@@ -1,7 +1,7 @@
 """Published tables as grids: cells by row and column where the evaluation names these, else row by row."""
 
 import re
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping
 from typing import Any, Final
 
 import polars as pl
@@ -34,6 +34,7 @@ from ccreport.summarise.grids.headings import (
     write_heading,
 )
 from ccreport.summarise.grids.interval_ends import find_ends
+from ccreport.summarise.grids.order import order_groups, order_rows
 from ccreport.summarise.grids.phrases import code_phrases
 from ccreport.summarise.grids.settings import span_groups
 from ccreport.summarise.grids.shown_columns import ShownColumn, leave_out
@@ -73,8 +74,8 @@ def lay_out_cells(
         )
     divisor, unit = rate_unit(summary["rate_mean_bps"])
     decimals = count_decimals_of_all((summary["rate_mean_bps"].drop_nulls() / divisor).to_list())
-    groups = order_groups(summary.select(columns).rows(), range(summary.height))
-    keys = list(dict.fromkeys(summary.select(rows).rows()))
+    groups = order_groups(columns, summary.select(columns).rows(), range(summary.height))
+    keys = list(dict.fromkeys(summary[order_rows(summary, rows)].select(rows).rows()))
     better = bold.get("rate_mean_bps", pl.repeat(value=False, n=summary.height, dtype=pl.Boolean, eager=True))
     cells = {
         (tuple(row[name] for name in rows), tuple(row[name] for name in columns)): _make_cells(
@@ -103,33 +104,6 @@ def _name_mean(summary: pl.DataFrame) -> str:
     """Return what a table's means are of: other tables beside it may have the sender's throughput."""
     bases = summary["rate_basis"].drop_nulls().unique().to_list() if "rate_basis" in summary.columns else []
     return f"mean {bases[0] if len(bases) == 1 else 'rate'}"
-
-
-def order_groups(groups: Sequence[tuple[Any, ...]], rows: Sequence[Any]) -> list[tuple[Any, ...]]:
-    """Return each combination once, those with the same first value side by side, in order of appearance.
-
-    `rows` has the row that each is of: a value that only later rows have stands where it is among theirs.
-    """
-    places = []
-    for level, values in enumerate(zip(*groups, strict=True)):
-        above = [(row, group[:level]) for row, group in zip(rows, groups, strict=True)]
-        places.append({value: n for n, value in enumerate(merge_orders(values, above))})
-    return sorted(set(groups), key=lambda group: [place[value] for place, value in zip(places, group, strict=True)])
-
-
-def merge_orders(values: Sequence[Any], rows: Sequence[Any]) -> list[Any]:
-    """Return each value once, in an order that agrees with every row's; of appearance where rows leave it open."""
-    before: dict[Any, set[Any]] = {value: set() for value in values}
-    last: dict[Any, Any] = {}
-    for value, row in zip(values, rows, strict=True):
-        before[value] |= {last[row]} - {value} if row in last else set()
-        last[row] = value
-    left, ordered = list(before), list[Any]()
-    while left:
-        # Where rows contradict each other the first that is left comes next.
-        ordered.append(next((value for value in left if before[value] <= {*ordered}), left[0]))
-        left.remove(ordered[-1])
-    return ordered
 
 
 def _make_cells(row: dict[str, Any], divisor: float, decimals: int, number: int) -> list[Cell]:

@@ -8,10 +8,10 @@ from typing import Any, Final
 import polars as pl
 
 from ccreport.core.tables import Column, TableSchema
-from ccreport.summarise.grids.cells import merge_orders, order_groups
 from ccreport.summarise.grids.grid import MISSING, Cell, Grid
 from ccreport.summarise.grids.headings import head_column, write_heading
 from ccreport.summarise.grids.interval_ends import find_ends
+from ccreport.summarise.grids.order import order_groups
 from ccreport.summarise.grids.settings import span_groups
 from ccreport.summarise.questions import LABELS
 from ccreport.summarise.table_sources import BETWEEN_LABELS
@@ -53,16 +53,9 @@ def order_columns(schema: TableSchema, rows: Sequence[str]) -> TableSchema:
     return replace(schema, columns=tuple(columns[next(own) if name in rows else name] for name in names))
 
 
-def order_rows(grid: Grid) -> Grid:
-    """Return a grid whose rows are ordered by their first name, then the next: those of each in the order they have."""
-    ranks: list[dict[str, int]] = []
-    for place in range(len(grid.stubs)):
-        others = [(*names[:place], *names[place + 1 :]) for names in grid.names]
-        ordered = merge_orders([names[place] for names in grid.names], others)
-        ranks.append({name: rank for rank, name in enumerate(ordered)})
-    keys = [[rank[name] for rank, name in zip(ranks, names, strict=True)] for names in grid.names]
-    rows = sorted(range(len(keys)), key=keys.__getitem__)
-    return replace(grid, names=[grid.names[row] for row in rows], cells=[grid.cells[row] for row in rows])
+def select_rows(grid: Grid, numbers: Sequence[int]) -> Grid:
+    """Return a grid of the rows of these numbers, in their order."""
+    return replace(grid, names=[grid.names[row] for row in numbers], cells=[grid.cells[row] for row in numbers])
 
 
 def head_rows(grid: Grid, headings: Mapping[str, str]) -> Grid:
@@ -93,7 +86,7 @@ def set_side_by_side(grid: Grid, rows: pl.DataFrame, columns: Sequence[str]) -> 
     keys = [tuple(names[place] for place in others) for names in grid.names]
     groups = rows.select(above).rows()
     cells = dict(zip(zip(keys, groups, strict=True), grid.cells, strict=True))
-    ordered, width = order_groups(groups, keys), len(grid.headings)
+    ordered, width = order_groups(above, groups, keys), len(grid.headings)
     absent = [Cell(MISSING)] * width
     return replace(
         grid,
