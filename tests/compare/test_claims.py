@@ -631,6 +631,18 @@ def test_the_columns_of_a_check_are_tried_before_there_is_an_archive(sql: str, c
         try_claims(path)
 
 
+def test_the_query_of_a_check_reads_no_file(tmp_path: Path) -> None:
+    declared = load_yaml(ROOT / "evaluations/generic.yaml")
+    check = {"name": "c", "at_least": 1, "sql": "SELECT 1 AS value, count(*) AS n FROM read_csv('/etc/passwd')"}
+    declared["claims"] = {"c": {"text": "T", "source": "S", "checks": [check]}}
+    path = tmp_path / "e.yaml"
+    write_yaml(path, declared)
+    with pytest.raises(
+        DeclarationError, match=r"e\.yaml:\d+: claims.*Cannot access file \"/etc/passwd\"; SQL of an evalu"
+    ):
+        try_claims(path)
+
+
 def test_the_query_of_a_check_is_tried_before_there_is_an_archive(tmp_path: Path) -> None:
     text = (ROOT / "evaluations/esnet-dtn.yaml").read_text()
     path = tmp_path / "mine.yaml"

@@ -139,6 +139,13 @@ SQL = "published.rates.sql"
             "goodput_mbps",
             f"{SQL}: the database refuses it: .* rates are in bit/s: goodput_bps / 1e6",
         ),
+        (
+            18,
+            "algorithm_runs --",
+            "read_csv('/etc/hosts') --",
+            f'{SQL}: .*Cannot access file "/etc/hosts"; SQL of an eval',
+        ),
+        (4, "when: rtt_ms < 100", "when: host IN (FROM read_text('x'))", 'labels.orbit.*Cannot access file "x"; SQL'),
         (17, "1 AS y", "(1 AS y", f"{SQL}: the database refuses it: "),
         (18, "FROM algo", "FORM algo", f"{SQL}: the database refuses it: .* did you mean `FROM`"),
         (15, "condition_id, orbit", "condition_id", f"{SQL}: its columns are run_id, condition_id, x, y; add orbit$"),

@@ -69,6 +69,11 @@ def connect(database: Path, *, read_only: bool = True) -> duckdb.DuckDBPyConnect
     return connection
 
 
+def close_files(connection: duckdb.DuckDBPyConnection, folder: Path) -> None:
+    """Let queries of a connection read no files but those below a folder: an evaluation may come from anybody."""
+    connection.execute(f"SET allowed_directories = [{quote_text(str(folder))}]; SET enable_external_access = false")
+
+
 def list_views(batches: Path, tables: Path, evaluation: Path, database: Path, *, include_suspect: bool = False) -> None:
     """Write the database over the tables of the listed batches; paths in it are as given, relative ones stay so.
 
@@ -78,6 +83,7 @@ def list_views(batches: Path, tables: Path, evaluation: Path, database: Path, *,
     declared = load_evaluation(evaluation)
     database.unlink(missing_ok=True)
     with connect(database, read_only=False) as connection:
+        close_files(connection, tables)
         stored = {table for table, facts in declared["tables"].items() if facts["is_stored"]}
         # One transaction reaches the disk once, not with every view.
         connection.begin()

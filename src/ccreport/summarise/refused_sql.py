@@ -69,6 +69,8 @@ LIST: Final = "Unimplemented type for cast (TUPLE("
 CLOSED: Final = re.compile(r"^LINE \d+: \).*\n {8,}\^$", re.MULTILINE)
 # column "host" must appear in the GROUP BY clause or must be part of an aggregate function.
 UNGROUPED: Final = "must appear in the GROUP BY clause"
+# Cannot access file "/etc/passwd" - file system operations are disabled by configuration
+OTHER_FILE: Final = re.compile('Cannot access (?:file|directory) "[^"]+"')
 # Rates are in bit/s everywhere: goodput_mbps is goodput_bps / 1e6.
 OTHER_RATE: Final = re.compile(r"(\w+_)([kmg])(bps)", re.IGNORECASE)
 TIMES: Final = {"k": "1e3", "m": "1e6", "g": "1e9"}
@@ -95,6 +97,8 @@ def describe_refusal(
         return f"a comma makes a list of the condition; {advice}"
     if condition and said == f'{SYNTAX} ")"' and CLOSED.search(text) and condition.count("(") == condition.count(")"):
         return f"the condition breaks off behind `{TOKEN.findall(condition)[-1]}`; complete it"
+    if other := OTHER_FILE.match(said):
+        return f"{other[0]}; SQL of an evaluation reads the tables of its archive, not other files"
     if meant := _guess_keyword(error):
         return f"{said}{meant}"
     if of_many := OF_MANY.search(said):

@@ -20,7 +20,15 @@ from ccreport.core.declared_files import DeclarationError, blame, fill_defaults
 from ccreport.core.evaluation import CLAIMS, MEANS, load_evaluation
 from ccreport.core.tables import load_schema, write_table
 from ccreport.measure import ARCHIVE_TABLES, EXPERIMENT_TABLES
-from ccreport.summarise.database import DEFAULT_LABELS, QueryError, connect, create_views, list_views, quote_name
+from ccreport.summarise.database import (
+    DEFAULT_LABELS,
+    QueryError,
+    close_files,
+    connect,
+    create_views,
+    list_views,
+    quote_name,
+)
 from ccreport.summarise.loss_patterns import LOSS_PATTERN
 from ccreport.summarise.questions import COMPARISONS
 from ccreport.summarise.refused_sql import refuse_sql
@@ -94,6 +102,7 @@ def open_without_rows(evaluation: Path) -> Iterator[duckdb.DuckDBPyConnection]:
             refused = refuse_sql(cause, (), view) if isinstance(cause, duckdb.Error) else DeclarationError(str(error))
             raise blame(evaluation, refused) from error
         with connect(folder / "archive.duckdb") as connection:
+            close_files(connection, folder)
             yield connection
 
 
