@@ -73,15 +73,21 @@ def warn_of_doubtful():
 
 
 def warn_of_unmet_conditions():
-    """Warn of texts in conditions that no run has, and that may be misspelt: what no check before the build can know."""
+    """Warn of what an archive does not have, or in another unit, and may be a slip: no check before the build knows it."""
     # Only here, as loading it takes half a second.
     from duckdb import Error
+    from ccreport.summarise.doubtful_values import list_doubtful_values
     from ccreport.summarise.label_values import list_unmet
 
     for name, path in EVALUATION_FILES.items():
         database = RESULTS / name / "archive.duckdb"
+        if not database.exists():
+            continue
         try:
-            for problem in list_unmet(database, path) if database.exists() else ():
+            for problem in (
+                *list_unmet(database, path),
+                *list_doubtful_values(database.parent, path),
+            ):
                 logger.warning(f"warning: {problem}")
         except Error:
             # An older database, which this build did not need.

@@ -6,6 +6,7 @@ import jsonschema
 import pytest
 from archives import ROOT, write_yaml
 
+from ccreport.core import evaluation
 from ccreport.core.declarations import SCHEMAS, load_yaml
 from ccreport.core.declared_files import DeclarationError
 from ccreport.core.evaluation import (
@@ -27,7 +28,7 @@ def test_the_schemas_of_declarations_are_json_schemas(path: Path) -> None:
 
 
 def test_the_shipped_evaluations_are_the_files_of_their_folder() -> None:
-    assert {"esnet-dtn", "mininet-bbr2"} <= set(SHIPPED)
+    assert {*SHIPPED} == evaluation.SHIPPED
     assert sorted(path.stem for path in (ROOT / "evaluations").glob("*.yaml")) == SHIPPED
 
 
@@ -201,6 +202,8 @@ printed: {tables: [means]}
         ),
         (16, "[600, 700]", "600 s", "published.text.cells.1: `600 s` is not a number or a range"),
         (7, "  published_values: {title: c}\n", "", "published: declare `published_values: {title: …}` in `tables`"),
+        (11, "unit: s", "unit: Mbits", "published.text.unit: no unit `Mbits`; did you mean `Mbit/s`?"),
+        (11, "unit: s", "unit: mbit/s", "published.text.unit: no unit `mbit/s`; did you mean `Mbit/s`?"),
         (3, "shown: big", "shown: small", "labels.size: `s` and `b` would both be shown as `small`"),
     ],
 )

@@ -16,6 +16,8 @@ from ccreport.core.words import bound_check, list_wrong_bounds
 
 # Beside `schemas`, as the files that come with the pipeline are.
 EVALUATIONS: Final = SCHEMAS.parent / "evaluations"
+# Those that come with the pipeline are for any archive; people keep theirs beside them.
+SHIPPED: Final = frozenset({"brakmo-bbr", "edge-bbr2", "esnet-dtn", "generic", "mininet-bbr2"})
 SUFFIX: Final = ".yaml"
 # The dash of esnet-dtn
 NOT_IN_RULES: Final = re.compile(r"[^A-Za-z0-9]+")

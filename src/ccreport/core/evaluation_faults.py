@@ -1,11 +1,21 @@
 """What single parts of an evaluation have wrong by themselves: names that are alike, and published numbers."""
 
+import difflib
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
 from ccreport.core.schema_problems import Place
 from ccreport.core.text import make_label
 
+# Units of published numbers that people write in other ways: Mbits, MS. Any other unit is taken as it is.
+UNITS: Final = (
+    *("bit/s", "kbit/s", "Mbit/s", "Gbit/s", "Tbit/s", "bps", "kbps", "Mbps", "Gbps", "kb/s", "Mb/s", "Gb/s"),
+    *("B/s", "kB/s", "MB/s", "GB/s", "kBps", "MBps", "GBps", "bit", "bits", "kbit", "Mbit", "Gbit", "kb", "Mb", "Gb"),
+    *("B", "bytes", "kB", "MB", "GB", "KiB", "MiB", "GiB", "s", "ms", "us", "µs", "ns", "min", "h", "%"),
+    *("pps", "kpps", "Mpps"),
+)
+# Mbits of Mbit/s, and not RTTs of bits
+NEARLY: Final = 0.7
 # Parts whose names are addresses on pages, or columns in SQL.
 NAMED: Final = ("labels", "figures", "claims")
 
@@ -37,7 +47,16 @@ def list_wrong_published(evaluation: Mapping[str, Any]) -> Iterator[tuple[Place,
     if published and not is_shown:
         yield ("published",), "published: declare `published_values: {title: …}` in `tables`, which shows these numbers"
     for exhibit, facts in published.items():
+        unit = facts["unit"]
+        if unit not in UNITS and (meant := _find_unit(unit)):
+            yield ("published", exhibit, "unit"), f"published.{exhibit}.unit: no unit `{unit}`; did you mean `{meant}`?"
         yield from _list_wrong_numbers(exhibit, facts)
+
+
+def _find_unit(unit: str) -> str | None:
+    """Return the known unit that another one is nearly, or is in other letters: of several the first."""
+    same = [known for known in UNITS if known.lower() == unit.lower()]
+    return next(iter([*same, *difflib.get_close_matches(unit, UNITS, n=1, cutoff=NEARLY)]), None)
 
 
 def _list_wrong_numbers(exhibit: str, facts: Mapping[str, Any]) -> Iterator[tuple[Place, str]]:

@@ -194,6 +194,11 @@ def _create_view(connection: duckdb.DuckDBPyConnection, name: str, query: str, *
         raise QueryError(f"view {name}: {error}") from error
 
 
+def has_rows(connection: duckdb.DuckDBPyConnection, view: str) -> bool:
+    """Return whether a view has a row; none is fetched, as times with a zone need the package pytz."""
+    return bool(connection.table(view).limit(1).aggregate("count(*)").fetchall()[0][0])
+
+
 def quote_name(name: str) -> str:
     """Return an identifier as SQL."""
     return '"' + name.replace('"', '""') + '"'

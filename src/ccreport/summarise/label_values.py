@@ -16,7 +16,7 @@ from ccreport.core.evaluation import load_evaluation
 from ccreport.core.schema_problems import Place, format_place, guess, guess_near
 from ccreport.core.tables import load_schema
 from ccreport.core.units import name_buckets
-from ccreport.summarise.database import DEFAULT_LABELS, connect, quote_name
+from ccreport.summarise.database import DEFAULT_LABELS, connect, has_rows, quote_name
 from ccreport.summarise.loss_patterns import LOSS_PATTERN, PATTERNS
 from ccreport.summarise.refused_sql import TOKEN
 
@@ -123,7 +123,7 @@ def list_unmet(database: Path, evaluation: Path) -> Iterator[DeclarationError]:
         def is_empty(place: Place) -> bool:
             if len(place) != 3 or (place[0], place[2]) != ("tables", "where"):
                 return False
-            return connection.table(f"{place[1]}_runs").limit(1).fetchall() == []
+            return not has_rows(connection, f"{place[1]}_runs")
 
         compared = [
             (place, *pair) for place, text in _list_sql(declared) for pair in _list_compared(_parse(connection, text))

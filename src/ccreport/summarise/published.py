@@ -39,7 +39,7 @@ def select_cells(published: Mapping[str, Any], within_factor: float) -> str:
             "within_factor": within_factor,
         }
         for facts in published.values()
-        for cell, _, value in _list_cells(facts)
+        for cell, _, value in list_cells(facts)
     ]
     numbered = ", ".join(_write_struct(row | {"cell_number": number}) for number, row in enumerate(rows, 1))
     return f"SELECT unnest([{numbered}]::{CELL_TYPE}[], recursive := true)"
@@ -58,7 +58,7 @@ def select_published_runs(published: Mapping[str, Any]) -> str:
         FROM (
 {facts["sql"]}
         )
-        JOIN (SELECT unnest([{", ".join(_write_struct({**key, "cell": cell}) for cell, key, _ in _list_cells(facts))}],
+        JOIN (SELECT unnest([{", ".join(_write_struct({**key, "cell": cell}) for cell, key, _ in list_cells(facts))}],
             recursive := true)) USING ({", ".join(facts["columns"])})
         """
         for facts in published.values()
@@ -82,7 +82,7 @@ def find_published_fault(
     return None
 
 
-def _list_cells(facts: Mapping[str, Any]) -> Iterator[tuple[str, dict[str, Any], Published]]:
+def list_cells(facts: Mapping[str, Any]) -> Iterator[tuple[str, dict[str, Any], Published]]:
     """Yield each cell of an exhibit in words, with the values of its columns and what the publication prints."""
     for *key, value in facts["cells"]:
         words = (wording.format(part) for wording, part in zip(facts["columns"].values(), key, strict=True))
