@@ -77,7 +77,8 @@ def check_sql_of_evaluations(wildcards):
     with ThreadPoolExecutor() as pool:
         for result in [pool.submit(*check) for check in checks]:
             try:
-                result.result()
+                for problem in result.result() or ():
+                    logger.warning(f"warning: {problem}")
             except InputError as error:
                 stop(error)
             except Exception:
@@ -93,17 +94,25 @@ def is_older(result, sources):
 
 
 def check_sql(evaluation):
-    """Raise InputError with what the database refuses of an evaluation's SQL."""
+    """Raise InputError with what the database refuses of an evaluation's SQL; return what may be misspelt in it.
+
+    That is what no run has, as far as runs were read; the end of a build tells it of all of them.
+    """
     # Only here, as loading them takes half a second.
     from ccreport.compare.claims import check_claims
     from ccreport.figures.select.check_sql import check_sql as check_figures
-    from ccreport.summarise.label_values import check_label_values
+    from ccreport.summarise.label_values import check_label_values, list_unmet
+    from ccreport.summarise.label_values import list_unmet_texts
     from ccreport.summarise.view_columns import open_without_rows
 
     with open_without_rows(evaluation) as connection:
         check_figures(connection, evaluation)
         check_claims(connection, evaluation)
         check_label_values(connection, evaluation)
+        database = RESULTS / evaluation.stem / "archive.duckdb"
+        if has_own_results() and database.exists():
+            return list(list_unmet(database, evaluation))
+        return list(list_unmet_texts(connection, evaluation))
 
 
 def check_published(evaluation):

@@ -199,6 +199,18 @@ def test_a_text_that_no_run_has_is_told_with_what_there_is(tmp_path: Path) -> No
     assert list(list_unmet(build_database(tmp_path, runs, path), path)) == []
 
 
+def test_what_is_nearly_an_algorithm_is_told_before_there_is_an_archive(tmp_path: Path) -> None:
+    path = tmp_path / "e.yaml"
+    for condition, hint in (
+        ("mode = 'bth'", "; did you mean `both`?"),
+        ("cc = 'cubick'", "; did you mean `cubic`?"),
+        ("mode IN ('vegas', 'quicly') AND cc IN ('vegas', 'quicly') AND host = 'nowhere'", None),
+    ):
+        path.write_text(TEXT.replace("mode = 'both'", condition), encoding="utf-8")
+        told = [str(problem) for problem in list_unmet(build_database(tmp_path, gather(), path), path)]
+        assert told == ([f"{path}:16: tables.jobs.where: no run has {condition}{hint}"] if hint else [])
+
+
 @pytest.mark.parametrize(
     ("condition", "said"),
     [

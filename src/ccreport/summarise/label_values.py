@@ -3,7 +3,7 @@
 import itertools
 import json
 import math
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from functools import cache
 from pathlib import Path
 from typing import Any, Final
@@ -100,54 +100,67 @@ def list_unmet(database: Path, evaluation: Path) -> Iterator[DeclarationError]:
     of a table that no run meets. Declared algorithms may be absent. Of
     `cc` and `cc_list` they are the kernel's names, the members of groups, and of `algorithm` the groups' names.
     """
+    with connect(database) as connection:
+        yield from list_unmet_texts(connection, evaluation)
+
+
+def list_unmet_texts(connection: duckdb.DuckDBPyConnection, evaluation: Path) -> Iterator[DeclarationError]:
+    """Yield what `list_unmet` does; of tables without rows only what is nearly the name of an algorithm, or `both`."""
     declared = load_evaluation(evaluation)
     groups: Mapping[str, Any] = declared["algorithms"]
     absent = {*groups, *(member for facts in groups.values() for member in facts["members"]), "both"}
-    with connect(database) as connection:
-        columns = {name for name, kind, *_ in connection.sql("DESCRIBE labelled_runs").fetchall() if kind == "VARCHAR"}
-        columns -= {*_list_values(connection, declared), *ALGORITHM_COLUMNS}
-        names = {
-            "cc": {member for facts in groups.values() for member in facts["members"]},
-            "algorithm": {*groups},
-        }
-        for cc, algorithm in connection.execute("SELECT cc, algorithm FROM algorithms").fetchall():
-            names["cc"].add(cc)
-            names["algorithm"].add(algorithm)
+    columns = {name for name, kind, *_ in connection.sql("DESCRIBE labelled_runs").fetchall() if kind == "VARCHAR"}
+    columns -= {*_list_values(connection, declared), *ALGORITHM_COLUMNS}
+    names = {
+        "cc": {member for facts in groups.values() for member in facts["members"]},
+        "algorithm": {*groups},
+    }
+    for cc, algorithm in connection.execute("SELECT cc, algorithm FROM algorithms").fetchall():
+        names["cc"].add(cc)
+        names["algorithm"].add(algorithm)
 
-        @cache
-        def list_held(column: str) -> frozenset[str]:
-            rows = connection.table("labelled_runs").select(quote_name(column)).distinct().fetchall()
-            return frozenset(text for (text,) in rows if text is not None)
+    has_runs = has_rows(connection, "labelled_runs")
+    suggest = guess if has_runs else guess_near
 
-        @cache
-        def is_empty(place: Place) -> bool:
-            if len(place) != 3 or (place[0], place[2]) != ("tables", "where"):
-                return False
-            return not has_rows(connection, f"{place[1]}_runs")
+    @cache
+    def list_held(column: str) -> frozenset[str]:
+        if not has_runs:
+            return frozenset(absent if column == "mode" else ())
+        rows = connection.table("labelled_runs").select(quote_name(column)).distinct().fetchall()
+        return frozenset(text for (text,) in rows if text is not None)
 
-        compared = [
-            (place, *pair) for place, text in _list_sql(declared) for pair in _list_compared(_parse(connection, text))
-        ]
-        # A path of 20 ms is not a misspelt one of 10 ms.
-        printed = (cell for cell in _list_published(declared) if not any(map(str.isdigit, cell[2])))
-        for place, column, value in [*compared, *_list_filters(declared), *printed]:
-            if column in ALGORITHM_COLUMNS and (hint := _guess_algorithm(column, value, names)):
-                problem = f"{format_place(place)}: no run has {column} = '{value}'{hint}"
-                yield blame(evaluation, DeclarationError(problem, place, TOKEN.findall(value)))
-            if column not in columns or value in absent or value in (held := list_held(column)):
-                continue
-            hint = guess_near(value, held)
-            if not hint and (column == "mode" or is_empty(place)):
-                hint = guess(value, held) if len(held) <= LISTED_AT_MOST else f"; there are {len(held):,} others"
-            if hint:
-                problem = f"{format_place(place)}: no run has {column} = '{value}'{hint}"
-                yield blame(evaluation, DeclarationError(problem, place, TOKEN.findall(value)))
+    @cache
+    def is_empty(place: Place) -> bool:
+        if len(place) != 3 or (place[0], place[2]) != ("tables", "where"):
+            return False
+        return not has_rows(connection, f"{place[1]}_runs")
+
+    compared = [
+        (place, *pair) for place, text in _list_sql(declared) for pair in _list_compared(_parse(connection, text))
+    ]
+    # A path of 20 ms is not a misspelt one of 10 ms.
+    printed = (cell for cell in _list_published(declared) if not any(map(str.isdigit, cell[2])))
+    for place, column, value in [*compared, *_list_filters(declared), *printed]:
+        if column in ALGORITHM_COLUMNS and (hint := _guess_algorithm(column, value, names, suggest)):
+            problem = f"{format_place(place)}: no run has {column} = '{value}'{hint}"
+            yield blame(evaluation, DeclarationError(problem, place, TOKEN.findall(value)))
+        if column not in columns or value in absent or value in (held := list_held(column)):
+            continue
+        hint = guess_near(value, held) if has_runs or value not in KNOWN else ""
+        if not hint and has_runs and (column == "mode" or is_empty(place)):
+            hint = guess(value, held) if len(held) <= LISTED_AT_MOST else f"; there are {len(held):,} others"
+        if hint:
+            problem = f"{format_place(place)}: no run has {column} = '{value}'{hint}"
+            yield blame(evaluation, DeclarationError(problem, place, TOKEN.findall(value)))
 
 
-def _guess_algorithm(column: str, value: str, names: Mapping[str, Collection[str]]) -> str:
+def _guess_algorithm(
+    column: str, value: str, names: Mapping[str, Collection[str]], suggest: Callable[[str, Iterable[str]], str]
+) -> str:
     """Return what to put behind an algorithm's name that no run can have; nothing where one may have it.
 
-    `names` are those of `cc` and of `algorithm`. Other algorithms of Linux may be absent, but not in other letters.
+    `names` are those of `cc` and of `algorithm`, of which `suggest` names what is meant. Other algorithms of
+    Linux may be absent, but not in other letters.
     """
     kind = "algorithm" if column == "algorithm" else "cc"
     parts = value.split(",") if column == "cc_list" else [value]
@@ -156,7 +169,7 @@ def _guess_algorithm(column: str, value: str, names: Mapping[str, Collection[str
         if part in ("", "unknown") or part in names[kind] or (part in KNOWN and part not in others):
             continue
         meant = name_algorithm(part)
-        return f"; did you mean `{meant}`?" if meant in names[kind] else guess(part, names[kind])
+        return f"; did you mean `{meant}`?" if meant in names[kind] else suggest(part, names[kind])
     return ""
 
 
