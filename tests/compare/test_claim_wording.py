@@ -6,6 +6,7 @@ import pytest
 
 from ccreport.compare.claim_verdicts import FAILS, HOLDS, UNKNOWN
 from ccreport.compare.claim_wording import explain_verdict, name_bounds, require_bounds, show_interval, sum_up_checks
+from ccreport.compare.quotes import tell_quotes
 
 
 def check(
@@ -13,6 +14,18 @@ def check(
 ) -> dict[str, Any]:
     facts = {"verdict": verdict, "value": 2.5, "low": low, "high": None if low is None else high, "runs_count": runs}
     return {"at_least": None, "at_most": None, "minimum_runs_count": 3} | facts | bounds
+
+
+@pytest.mark.parametrize(
+    ("checks", "said"),
+    [
+        ([{"quote": "a"}, {"quote": "b"}], "Each check quotes the publication’s wording behind its bounds."),
+        ([{"quote": "a"}, {"paper": 4}], "Some checks quote the publication’s wording behind its bounds."),
+        ([{"paper": 4}], ""),
+    ],
+)
+def test_checks_quote_where_they_have_a_quote(checks: list[dict[str, Any]], said: str) -> None:
+    assert tell_quotes({"one": {"checks": checks[:1]}, "others": {"checks": checks[1:]}}) == said
 
 
 @pytest.mark.parametrize(

@@ -53,6 +53,14 @@ def test_the_numbers_of_both_stand_in_the_rows_and_columns_of_the_publication() 
     assert "; ".join(SIGNS.values()) + "; no sign: not distinguishable." in lines[6]
 
 
+def test_algorithms_are_in_the_order_of_the_tables_whatever_that_of_the_published_file() -> None:
+    names = [(name, bucket) for name in ("CUBIC", "Reno") for bucket in ("near", "far")]
+    cells = [make_cell(loss, bucket, name) for loss in ("no loss", "1 % loss") for name, bucket in names]
+    lines = read_lines(make_rows(*cells), algorithms=["Reno", "CUBIC"])
+    assert [text for text in lines[0] if text] == ["near", "far"]
+    assert [text for text in lines[1] if text] == ["Reno", "CUBIC"] * 2
+
+
 def test_rates_of_unlike_lines_are_shares_of_the_line_rate() -> None:
     slow = {"line_rate_bps": 5e7, "rate_mean_bps": 4.8e7}
     rows = make_rows(*(make_cell(loss, "all", "BBR", **slow) for loss in ("no loss", "0.1 % loss")))

@@ -4,8 +4,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from ccreport.compare.claim_verdicts import FAILS, HOLDS, UNKNOWN, name_checks
-from ccreport.summarise.grids.grid import MINUS, is_near_zero
-from ccreport.summarise.grids.plain_numbers import show_given, show_plain
+from ccreport.summarise.grids.grid import MINUS, is_near_zero, show_given
+from ccreport.summarise.grids.plain_numbers import show_plain
 
 
 def require_bounds(row: Mapping[str, Any]) -> str:

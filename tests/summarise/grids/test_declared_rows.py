@@ -19,6 +19,7 @@ DECLARED: dict[str, Any] = {
     "measures": ["rate_mean_bps"],
     "headings": {"flows_count": "Flows"},
 }
+DECLARED_NUMBERS: dict[str, Any] = {"title": "Numbers", "note": "", "rate": "goodput", "rows_at_most": 99}
 # As the query orders them, where 10 % is after 2 %.
 ROWS = [
     (0.0, 1, "BBR", 9e9),
@@ -69,6 +70,26 @@ def test_numbers_ascend_though_each_path_has_others() -> None:
     assert rank_values("path_rtt", ["RTT 100 ms", "RTT 20 ms", "RTT 0.5 ms"], [0, 1, 2])["RTT 100 ms"] == 2
     # Evaluations order labels and algorithms.
     assert rank_values("site", ["site 10", None, "site 2"], [0, 1, 2]) == {"site 10": 0, "site 2": 1, None: 2}
+
+
+def test_published_numbers_have_the_digits_that_are_printed() -> None:
+    common = {"exhibit": "Text", "unit": "ms", "published_runs_count": 1, "runs_count": 3, "value_ratio": 1.1}
+    numbers = [
+        {
+            "cell": str(n),
+            "printed": f"{value} ms",
+            "published_value": value,
+            "published_low": low,
+            "published_high": high,
+        }
+        for n, value, low, high in ((1, 100.0, 99.5, 100.5), (2, 1234.5, 1234.45, 1234.55), (3, 0.3, 0.1 + 0.15, None))
+    ]
+    rows = [common | row | {"published_verdict": "consistent"} for row in numbers]
+    grid = lay_out_table(conform(pl.DataFrame(rows), "published_values"), "published_values", DECLARED_NUMBERS)
+    assert "Value" not in grid.headings
+    places = [grid.headings.index(heading) for heading in ("Published value", "Published low", "Published high")]
+    shown = [[row[place].text for place in places] for row in grid.cells]
+    assert shown == [["100", "99.5", "100.5"], ["1234.5", "1234.45", "1234.55"], ["0.3", "0.25", "–"]]
 
 
 @pytest.mark.parametrize(

@@ -23,6 +23,7 @@ from ccreport.compare.claim_verdicts import (
 )
 from ccreport.compare.claim_wording import introduce_note, name_bounds, name_lack, require_bounds, show_interval
 from ccreport.compare.claims import list_unexplained
+from ccreport.compare.quotes import is_published, tell_quotes
 from ccreport.core.text import count_things, make_label
 from ccreport.figures.exhibits import Exhibit
 from ccreport.report.fragments.plain_numbers import show_figures
@@ -37,12 +38,12 @@ from ccreport.report.markup.blocks import (
     text,
 )
 from ccreport.report.markup.escape import escape_text
-from ccreport.summarise.grids.plain_numbers import show_given, show_plain
+from ccreport.summarise.grids.grid import show_given
+from ccreport.summarise.grids.plain_numbers import show_plain
 
 TIME: Final = "%Y-%m-%d %H:%M UTC"
 OVERVIEW_HEADER: Final = ("Claim", "Source", "Paper", "Here, 95 % interval", "Verdict")
 HEADER: Final = ("Check", "Paper", "Accepted range", "Here", "95 % interval", "Runs", "Verdict")
-PUBLISHED: Final = "Each check quotes the publication’s wording behind its bounds."
 DATED: Final = """
 Bounds that were set after the archive was measured could have been fitted to it. The date of a bound is that of its
 commit; the start of the first run is by the clock of the machine that ran it."""
@@ -77,7 +78,7 @@ def render_claims(
     # Where there is not enough data, the verdict says why.
     unexplained = set(list_unexplained(judged.filter(claim_verdict=FAILS)))
     rows_of = {claim: judged.filter(pl.col("claim") == claim).to_dicts() for claim in declared}
-    parts = [f"{PUBLISHED}\n"] if any(map(is_published, declared.values())) else []
+    parts = [f"{quoted}\n"] if (quoted := tell_quotes(declared)) else []
     parts += [_render_overview(rows_of, declared, has_reasons=has_reasons)]
     # What is so of all claims is said once.
     is_one = judged.select("bounds_commit", "bounds_set_utc").n_unique() == 1
@@ -91,11 +92,6 @@ def render_claims(
             *(claim, facts, rows_of[claim], exhibits, unexplained, option), is_dated=is_dated, has_own_bounds=not is_one
         )
     return "\n".join(parts)
-
-
-def is_published(facts: Mapping[str, Any]) -> bool:
-    """Tell whether a claim is of a publication, by words or a value of it in some check."""
-    return any(key in check for check in facts["checks"] for key in ("quote", "paper"))
 
 
 def _render_overview(

@@ -7,10 +7,12 @@ import polars as pl
 
 from ccreport.compare.claim_verdicts import FAILS, KINDS, UNKNOWN, is_opposite, name_verdict
 from ccreport.compare.claim_wording import name_lack, require_bounds, show_interval
+from ccreport.compare.quotes import is_published
 from ccreport.core.text import make_label
-from ccreport.report.fragments.claims import count_checks, is_published
+from ccreport.report.fragments.claims import count_checks
 from ccreport.report.markup.escape import escape_text
-from ccreport.summarise.grids.plain_numbers import show_given, show_plain
+from ccreport.summarise.grids.grid import show_given
+from ccreport.summarise.grids.plain_numbers import show_plain
 
 
 def describe_beside(figure: str, judged: pl.DataFrame, declared: Mapping[str, Any]) -> str:

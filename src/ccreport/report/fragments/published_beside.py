@@ -1,7 +1,7 @@
 """A published table beside this archive's: means and CVs of both in the rows and columns of the publication."""
 
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import groupby
 from pathlib import Path
 from types import MappingProxyType
@@ -12,6 +12,7 @@ import polars as pl
 from ccreport.compare.pairs import SUSPECT
 from ccreport.compare.reproduction import COMPARED
 from ccreport.compare.verdicts import CONSISTENT, INCONSISTENT, UNDECIDED
+from ccreport.core.evaluation import ALGORITHM
 from ccreport.core.text import count_are, count_things, make_label
 from ccreport.report.fragments.compared_pairs import tell_few_runs
 from ccreport.report.markup.blocks import Html, text
@@ -39,7 +40,7 @@ WITHIN: Final = "same within the intervals"
 NEARLY: Final = f"differs by less than {100 * NEAR:g} %"
 APART: Final = "differs"
 ROW_KEYS: Final = ("test_group", "sender_speed", "path_class", "buffer_bytes", "sharing", "flows_count")
-COLUMN_KEYS: Final = ("rtt_bucket", "algorithm")
+COLUMN_KEYS: Final = ("rtt_bucket", ALGORITHM)
 # The columns of each cell, of which the first is named after the publication, and the groups that they are in.
 OTHER: Final = "Paper"
 SIGN: Final = "=?"
@@ -74,15 +75,20 @@ def read_buckets(database: Path, compared: pl.DataFrame) -> dict[str, dict[str, 
 
 
 def render_published_beside(
-    own: pl.DataFrame, table: str, title: str, other_name: str, buckets: Mapping[str, str] = MappingProxyType({})
+    own: pl.DataFrame,
+    table: str,
+    title: str,
+    other_name: str,
+    buckets: Mapping[str, str] = MappingProxyType({}),
+    algorithms: Sequence[str] = (),
 ) -> str:
     """Return the compared cells of a table (rows as `compare_tables` writes them) as an HTML table.
 
     Rates are in Gbit/s or Mbit/s, or in per cent of the line rate where the two line rates differ; CVs in per cent.
-    `buckets` are other names of RTT buckets, as `read_buckets` has them of a table.
+    `buckets` are other names of RTT buckets, as `read_buckets` has them of a table; `algorithms` are in their order.
     """
     rows, across = _choose_keys(own)
-    columns = own.select(across).unique(maintain_order=True).rows()
+    columns = _order_columns(own.select(across).unique(maintain_order=True).rows(), across, algorithms)
     names = own.select(rows).unique(maintain_order=True).rows()
     here = {(*(row[key] for key in rows), *(row[key] for key in across)): row for row in own.iter_rows(named=True)}
     wanted, divisor, unit = _choose_measure(own)
@@ -134,7 +140,18 @@ def _choose_keys(own: pl.DataFrame) -> tuple[list[str], list[str]]:
     rows, across = ([key for key in keys if own[key].n_unique() > 1] for keys in (ROW_KEYS, COLUMN_KEYS))
     if rows and across and not own.select(rows + across).is_duplicated().any():
         return rows, across
-    return ["cell"], ["algorithm"]
+    return ["cell"], [ALGORITHM]
+
+
+def _order_columns(
+    columns: list[tuple[Any, ...]], across: Sequence[str], algorithms: Sequence[str]
+) -> list[tuple[Any, ...]]:
+    """Return the columns side by side that are of one bucket, in each the algorithms in their order."""
+    if across[-1] != ALGORITHM:
+        return columns
+    buckets = list(dict.fromkeys(column[:-1] for column in columns))
+    known = [*algorithms, *(column[-1] for column in columns)]
+    return sorted(columns, key=lambda column: (buckets.index(column[:-1]), known.index(column[-1])))
 
 
 def name_verdict(row: Mapping[str, Any]) -> str:

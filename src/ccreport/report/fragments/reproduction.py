@@ -162,7 +162,7 @@ def _render_cells(
     comparison = own["comparison"][0]
     title, other_name = titles.get(table, table), OTHERS[comparison]
     heading = f"## {escape_text(title)} {{#{make_label(comparison, table)}}}"
-    beside = render_published_beside(own, table, title, other_name, buckets)
+    beside = render_published_beside(own, table, title, other_name, buckets, algorithms)
     if not has_cells:
         return f"{heading}\n\n{beside}\n"
     link = f"[The table here](tables.qmd#{make_label('table', table)})"

@@ -22,6 +22,7 @@ from ccreport.summarise.grids.grid import (
     format_probability,
     format_size,
     rate_unit,
+    show_given,
 )
 from ccreport.summarise.grids.headings import (
     describe_shared,
@@ -48,6 +49,10 @@ WHERE_CVS: Final = (
 BETTER: Final = "Bold: {}, by the verdict of the table of comparisons."
 # By column, the rows whose number a verdict makes bold.
 Bold = Mapping[str, pl.Series]
+# What a publication prints, and the ends of all that round to it, have the digits that they are given with.
+PRINTED: Final = frozenset({"published_value", "published_low", "published_high"})
+# More digits are those of binary fractions.
+ALL_PRINTED: Final = 10
 PROBABILITY: Final = re.compile(r"p(_\w+)?_ratio")
 LEAST_EFFECT: Final = "least_effect_pct"
 NOTHING_BOLD: Final[Bold] = {}
@@ -224,6 +229,8 @@ def _lay_out_column(
         text, interval = format_measured(*scaled)
         if PROBABILITY.fullmatch(column.name):
             text = format_probability(measured[0])
+        elif column.name in PRINTED and measured[0] is not None:
+            text = show_given(measured[0], ALL_PRINTED)
         elif column.name == LEAST_EFFECT:
             text = format_least_effect(measured[0])
         elif is_ratio_of_cvs:

@@ -136,6 +136,11 @@ def format_number(value: float | None, digits: int) -> str:
     return MISSING if value is None else f"{value:.{digits}f}".replace("-", MINUS)
 
 
+def show_given(number: float, significant: int = 6) -> str:
+    """Return a number that people gave with the digits that it has: 0.6, −0.05, 200000000."""
+    return f"{float(f'{number:.{significant}g}'):.15g}".replace("-", MINUS)
+
+
 def is_near_zero(value: float) -> bool:
     """Return whether a number is shown with a power of ten."""
     return 0 < abs(value) < LEAST_PLAIN

@@ -43,6 +43,7 @@ HEADINGS: Final = {
     "jain_ratio": "Jain's index",
     "jain_mean_ratio": "Jain's index, mean",
     "p_ratio": "p",
+    "value_ratio": "Here over published",
     "p_holm_ratio": "Holm-adjusted p",
     "p_equal_ratio": "p of equality",
     "p_equal_holm_ratio": "Holm-adjusted p of equality",

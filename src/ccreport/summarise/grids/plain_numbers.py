@@ -7,7 +7,7 @@ from typing import Any, Final
 
 import polars as pl
 
-from ccreport.summarise.grids.cells import LEAST_EFFECT
+from ccreport.summarise.grids.cells import ALL_PRINTED, LEAST_EFFECT, PRINTED
 from ccreport.summarise.grids.grid import (
     MINUS,
     PERCENT,
@@ -15,6 +15,7 @@ from ccreport.summarise.grids.grid import (
     format_power,
     format_probability,
     is_near_zero,
+    show_given,
 )
 from ccreport.summarise.grids.headings import (
     QUANTITIES,
@@ -48,11 +49,6 @@ def show_plain(value: float, significant: int = 3) -> str:
         return format_power(rounded, significant)
     digits = max(0, significant - 1 - math.floor(math.log10(abs(rounded)))) if rounded else 0
     return f"{rounded:.{digits}f}".replace("-", MINUS)
-
-
-def show_given(number: float, significant: int = 6) -> str:
-    """Return a number that people gave with the digits that it has: 0.6, −0.05, 200000000."""
-    return f"{float(f'{number:.{significant}g}'):.15g}".replace("-", MINUS)
 
 
 def show_ends(values: pl.Series) -> str:
@@ -113,6 +109,8 @@ def round_value(column: str, value: Any, rates: RateUnit = MEGABITS) -> str:
         return format_probability(value)
     if column == LEAST_EFFECT:
         return format_least_effect(value)
+    if column in PRINTED:
+        return show_given(value, ALL_PRINTED)
     if column.endswith("_bps"):
         return show_plain(value / rates[0], SIGNIFICANT)
     if is_percentage(column):

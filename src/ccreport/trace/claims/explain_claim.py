@@ -25,8 +25,8 @@ from ccreport.core.evaluation import CLAIMS, list_evaluations, load_evaluation, 
 from ccreport.core.schema_problems import guess_near
 from ccreport.core.text import display_name
 from ccreport.summarise.database import quote_name, read_files
-from ccreport.summarise.grids.grid import INTERVAL
-from ccreport.summarise.grids.plain_numbers import show_given, show_plain
+from ccreport.summarise.grids.grid import INTERVAL, show_given
+from ccreport.summarise.grids.plain_numbers import show_plain
 from ccreport.summarise.open_database import fetch_rows
 from ccreport.summarise.open_results import REBUILD, open_results
 from ccreport.trace.claims.checked_runs import LISTED, MEASURED, SHOWN, find_runs, join_runs, parse_query
