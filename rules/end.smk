@@ -76,18 +76,11 @@ def warn_of_unmet_conditions():
     """Warn of what an archive does not have, or in another unit, and may be a slip: no check before the build knows it."""
     # Only here, as loading it takes half a second.
     from duckdb import Error
-    from ccreport.summarise.doubtful_values import list_doubtful_values
-    from ccreport.summarise.label_values import list_unmet
+    from ccreport.compare.doubtful_values import list_doubtful_values
 
     for name, path in EVALUATION_FILES.items():
-        database = RESULTS / name / "archive.duckdb"
-        if not database.exists():
-            continue
         try:
-            for problem in (
-                *list_unmet(database, path),
-                *list_doubtful_values(database.parent, path),
-            ):
+            for problem in list_doubtful_values(RESULTS / name, path):
                 logger.warning(f"warning: {problem}")
         except Error:
             # An older database, which this build did not need.

@@ -9,10 +9,10 @@ from typing import Any, Final
 from ccreport.core.algorithms import list_repeated
 from ccreport.core.declarations import QUERIES, SCHEMAS, list_tables, load_yaml
 from ccreport.core.declared_files import DeclarationError, blame, load_declared, show_path
-from ccreport.core.evaluation_faults import list_like_names, list_same_names, list_wrong_published
 from ccreport.core.schema_problems import Place, format_place, guess, guess_path
+from ccreport.core.text import make_label
 from ccreport.core.units import name_buckets
-from ccreport.core.words import bound_check, list_wrong_bounds
+from ccreport.core.words import bound_check, list_wrong_bounds, list_wrong_published
 
 # Beside `schemas`, as the files that come with the pipeline are.
 EVALUATIONS: Final = SCHEMAS.parent / "evaluations"
@@ -46,6 +46,8 @@ MEANS: Final = "means"
 LINE_RATE_AT_LEAST_BPS: Final = 1e5
 ALGORITHM: Final = "algorithm"
 MARGIN_SELDOM_BELOW_PCT: Final = 0.5
+# Parts whose names are addresses on pages, or columns in SQL.
+NAMED: Final = ("labels", "figures", "claims")
 
 
 def choose_evaluation(archives: Sequence[Path]) -> str:
@@ -176,9 +178,9 @@ def _describe_missing(expected: Path) -> str:
 def _list_unknown(evaluation: Mapping[str, Any]) -> Iterator[tuple[Place, str]]:
     """Yield place and words of each name that refers to nothing, and of what one part has wrong by itself."""
     yield from list_repeated(evaluation["algorithms"])
-    yield from list_like_names(evaluation)
+    yield from _list_like_names(evaluation)
     for label, facts in evaluation["labels"].items():
-        yield from list_same_names(label, facts)
+        yield from _list_same_names(label, facts)
     for table, facts in evaluation["tables"].items():
         yield from _list_wrong_axes(table, facts)
     edges = evaluation["rtt_bucket_edges_ms"]
@@ -252,6 +254,25 @@ def _list_unknown_columns(
         if name not in known:
             place = ("tables", table, part, name if part in ("headings", "column_notes") else facts[part].index(name))
             yield place, f"tables.{table}.{part}: {table} has no column `{name}`{guess(name, known)}"
+
+
+def _list_like_names(evaluation: Mapping[str, Any]) -> Iterator[tuple[Place, str]]:
+    """Yield place and words of each name that pages and SQL do not tell from another of its part: `Loss` and `loss`."""
+    for part in NAMED:
+        held: dict[str, str] = {}
+        for name in evaluation[part]:
+            if (first := held.setdefault(make_label(part, name), name)) != name:
+                yield (part, name), f"{part}: `{name}` differs too little from `{first}`; rename one of them"
+
+
+def _list_same_names(label: str, facts: Mapping[str, Any]) -> Iterator[tuple[Place, str]]:
+    """Yield place and words of each value of a label that tables would show by the name of another."""
+    held: dict[str, str] = {}
+    for number, case in enumerate(facts["cases"]):
+        shown = case.get("shown", case["value"])
+        if held.setdefault(shown, case["value"]) != case["value"]:
+            place = ("labels", label, "cases", number, "shown" if "shown" in case else "value")
+            yield place, f"labels.{label}: `{held[shown]}` and `{case['value']}` would both be shown as `{shown}`"
 
 
 def _list_wrong_scales(table: str, facts: Mapping[str, Any], buckets: Collection[str]) -> Iterator[tuple[Place, str]]:

@@ -4,6 +4,7 @@ The only module that knows a thousand from a million. Rates are decimal (tc, ss 
 sizes of iperf3 (`-n 1M`) are binary, as that program reads them.
 """
 
+import difflib
 import itertools
 import math
 import os
@@ -42,6 +43,15 @@ SIZES: Final = {"bytes": 1.0, "b": 1.0} | {
     for power, letter in enumerate("kmg", 1)
     for end in ("b", "ib")
 }
+# Units of published numbers that people write in other ways: Mbits, MS. Any other unit is taken as it is.
+UNITS: Final = (
+    *("bit/s", "kbit/s", "Mbit/s", "Gbit/s", "Tbit/s", "bps", "kbps", "Mbps", "Gbps", "kb/s", "Mb/s", "Gb/s"),
+    *("B/s", "kB/s", "MB/s", "GB/s", "kBps", "MBps", "GBps", "bit", "bits", "kbit", "Mbit", "Gbit", "kb", "Mb", "Gb"),
+    *("B", "bytes", "kB", "MB", "GB", "KiB", "MiB", "GiB", "s", "ms", "us", "µs", "ns", "min", "h", "%"),
+    *("pps", "kpps", "Mpps"),
+)
+# Mbits of Mbit/s, and not RTTs of bits
+NEARLY: Final = 0.7
 
 
 class UnitError(ValueError):
@@ -132,3 +142,11 @@ def mend_unit(number: float, unit: str, key: str, *, is_whole: bool) -> str:
             return f"; write a number in the unit of `{key}`, without its name"
     written = math.ceil(round(number, 6)) if is_whole else f"{number:.12g}"
     return f"; write {written}, in the unit of `{key}` and without its name"
+
+
+def find_unit(unit: str) -> str | None:
+    """Return the known unit that an unknown one is nearly, or is in other letters; None of any other."""
+    if unit in UNITS:
+        return None
+    same = [known for known in UNITS if known.lower() == unit.lower()]
+    return next(iter([*same, *difflib.get_close_matches(unit, UNITS, n=1, cutoff=NEARLY)]), None)

@@ -1,7 +1,8 @@
 """Words of publications as numbers: what a value must be for `similar`, `clear winner` or `about N times` to be true.
 
 The one place where words become bounds. The methods page shows this table with its reasons, and each check of a claim
-names the publication's words and the word of this table that they are read as.
+names the publication's words and the word of this table that they are read as. Numbers that a publication prints are
+checked here as well.
 """
 
 import math
@@ -11,6 +12,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from ccreport.core.schema_problems import Place, guess
+from ccreport.core.units import find_unit
 
 Bounds = tuple[float, float]
 # faster, higher, increases (without a number)
@@ -219,3 +221,33 @@ def list_wrong_bounds(claim: str, checks: Sequence[Mapping[str, Any]]) -> Iterat
         elif len(given) > 1 and check["at_least"] > check["at_most"]:
             said = f"claims.{claim}, check `{check['name']}`: no value is at least {check['at_least']:g}"
             yield (*place[:-1], "at_most"), f"{said} and at most {check['at_most']:g}"
+
+
+def list_wrong_published(evaluation: Mapping[str, Any]) -> Iterator[tuple[Place, str]]:
+    """Yield place and words of each published number that cannot be one, or that no table shows."""
+    published, is_shown = evaluation["published"], "published_values" in evaluation["tables"]
+    if is_shown and not published:
+        yield ("tables", "published_values"), "tables.published_values: the evaluation has no `published` numbers"
+    if published and not is_shown:
+        yield ("published",), "published: declare `published_values: {title: …}` in `tables`, which shows these numbers"
+    for exhibit, facts in published.items():
+        unit = facts["unit"]
+        if meant := find_unit(unit):
+            yield ("published", exhibit, "unit"), f"published.{exhibit}.unit: no unit `{unit}`; did you mean `{meant}`?"
+        yield from _list_wrong_numbers(exhibit, facts)
+
+
+def _list_wrong_numbers(exhibit: str, facts: Mapping[str, Any]) -> Iterator[tuple[Place, str]]:
+    """Yield place and words of each published cell that does not fit its columns, is there twice, or is upside down."""
+    held: dict[tuple[Any, ...], int] = {}
+    for number, (*key, value) in enumerate(facts["cells"]):
+        low, high = value if isinstance(value, list) else (value, value)
+        place, said = ("published", exhibit, "cells", number), f"published.{exhibit}.cells.{number}"
+        if len(key) != len(facts["columns"]) or any(isinstance(part, list) for part in key):
+            yield place, f"{said}: write a value of each of {', '.join(facts['columns'])}, then the number"
+        elif isinstance(value, str) or (low, high) == (None, None):
+            yield place, f"{said}: `{value}` is not a number or a range"
+        elif (first := held.setdefault(tuple(key), number)) != number:
+            yield place, f"{said}: repeats cells.{first}"
+        elif low is not None and high is not None and low > high:
+            yield place, f"{said}: no value is at least {low:g} and at most {high:g}; write [{high:g}, {low:g}]"

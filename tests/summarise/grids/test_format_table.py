@@ -29,8 +29,7 @@ from ccreport.summarise.grids.headings import (
 from ccreport.summarise.grids.html import format_html
 from ccreport.summarise.grids.latex import escape_latex, format_latex
 from ccreport.summarise.grids.links import cell_href
-from ccreport.summarise.grids.phrases import code_phrases
-from ccreport.summarise.grids.shown_columns import ShownColumn, leave_out
+from ccreport.summarise.grids.shown_columns import ShownColumn, code_phrases, leave_out
 
 
 @pytest.mark.parametrize(

@@ -1,7 +1,13 @@
-"""Columns of a table that is laid out row by row, and which of them say nothing that is not said already."""
+"""Columns of a table that is laid out row by row, and which of them say nothing that is not said already.
 
+Long texts of a column that differ in their numbers only are letters in the table, with a key below it.
+"""
+
+import re
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
+from string import ascii_lowercase
 from typing import Final
 
 from ccreport.summarise.grids.grid import INTERVAL, MISSING, Cell
@@ -9,6 +15,14 @@ from ccreport.summarise.grids.headings import name_text
 
 # In fewer rows two columns have the same numbers by chance.
 ROWS_ALIKE: Final = 3
+# Shorter texts are read as they are, and in fewer rows a key takes more space than it saves.
+LONG_CHARACTERS: Final = 60
+ROWS_AT_LEAST: Final = 20
+PART: Final = "; "
+UNEXPLAINED: Final = "unexplained: "
+MARK: Final = "*"
+# 125440 · 44.3 to 46.7, but not the 3 of iperf3
+NUMBERS: Final = re.compile(r"\b\d[\d.]*\b(?: to \d[\d.]*\b)?")
 
 
 @dataclass(frozen=True)
@@ -57,3 +71,25 @@ def leave_out(columns: list[ShownColumn]) -> tuple[list[ShownColumn], list[str],
             shared.append(name_text(column.heading, column.texts[0]))
     # A table of names alone says nothing.
     return (kept, shared, notes) if kept else (columns, [], [])
+
+
+def code_phrases(texts: Sequence[str]) -> tuple[list[str], list[str]] | None:
+    """Return the texts as letters, a letter for each part, and the meanings of the letters, the most frequent first.
+
+    A part that a text calls unexplained has a mark. None where the texts are short, few, or have too little in common.
+    """
+    if len(texts) < ROWS_AT_LEAST or max(map(len, texts)) <= LONG_CHARACTERS:
+        return None
+    split = [[NUMBERS.sub("…", part) for part in text.split(PART)] for text in texts]
+    # A cause that is in two findings of a row is said once.
+    counts = Counter(part.removeprefix(UNEXPLAINED) for parts in split for part in dict.fromkeys(parts))
+    if len(counts) > min(len(ascii_lowercase), len(texts) / 2):
+        return None
+    letters = {part: letter for (part, _), letter in zip(counts.most_common(), ascii_lowercase, strict=False)}
+
+    def code(part: str) -> str:
+        return f"{letters[part.removeprefix(UNEXPLAINED)]}{MARK if part.startswith(UNEXPLAINED) else ''}"
+
+    coded = [", ".join(dict.fromkeys(map(code, parts))) for parts in split]
+    key = [f"{letter}: {part}" for part, letter in letters.items()]
+    return coded, [*key, f"{MARK}: unexplained"] if any(MARK in cell for cell in coded) else key

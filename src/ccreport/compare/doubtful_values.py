@@ -18,6 +18,7 @@ from ccreport.core.evaluation import EVALUATIONS, SHIPPED, load_evaluation
 from ccreport.core.schema_problems import Place, format_place
 from ccreport.core.text import count_things
 from ccreport.summarise.database import connect, has_rows, quote_name
+from ccreport.summarise.label_values import list_unmet
 from ccreport.summarise.published import PUBLISHED_VALUES, list_cells
 
 Doubts = Iterator[tuple[Place, str]]
@@ -32,11 +33,17 @@ SCALE_OF_QUOTIENT: Final = "scale x of the dividend alone, as by `if(is_divisor,
 
 
 def list_doubtful_values(results: Path, evaluation: Path) -> Iterator[DeclarationError]:
-    """Yield what to say of each doubtful value of an evaluation, with its line; `results` is the folder of its own."""
+    """Yield what to say of each doubtful value of an evaluation, with its line; `results` is the folder of its own.
+
+    So of texts in conditions, as `list_unmet` does. Nothing is doubtful before there is a database.
+    """
+    if not (database := results / "archive.duckdb").exists():
+        return
+    yield from list_unmet(database, evaluation)
     declared = load_evaluation(evaluation)
     numbers = _read_numbers(results / f"summaries/{PUBLISHED_VALUES}.parquet", declared["published"])
     doubts = _list_other_units(numbers, declared["published"])
-    with connect(results / "archive.duckdb") as connection:
+    with connect(database) as connection:
         is_shipped = evaluation.stem in SHIPPED and evaluation.resolve().parent == EVALUATIONS.resolve()
         if not is_shipped and has_rows(connection, "labelled_runs"):
             missing = _list_missing_numbers(numbers, declared["published"])

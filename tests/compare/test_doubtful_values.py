@@ -6,7 +6,7 @@ import pytest
 from archives import at
 from condition_runs import build_database, gather, make_run
 
-from ccreport.summarise.doubtful_values import list_doubtful_values
+from ccreport.compare.doubtful_values import list_doubtful_values
 from ccreport.summarise.label_values import list_unmet
 from ccreport.summarise.summarise import summarise_tables
 
