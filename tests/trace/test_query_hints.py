@@ -11,7 +11,7 @@ from test_summarise import gather, run
 from ccreport.core.declarations import read_query
 from ccreport.core.evaluation import CLAIMS
 from ccreport.summarise.database import connect
-from ccreport.trace.absent_values import describe_absent_values
+from ccreport.trace.queries.absent_values import describe_absent_values
 from ccreport.trace.queries.pooled_columns import describe_pooled
 
 

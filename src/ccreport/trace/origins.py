@@ -7,8 +7,8 @@ from typing import Any, Final
 from ccreport.core.declarations import list_tables, name_query, read_query
 from ccreport.core.evaluation import CLAIMS
 from ccreport.core.tables import Column, load_schema
-from ccreport.summarise.grids.interval_ends import find_ends
 from ccreport.summarise.grids.plain_numbers import VALUE, find_quantity
+from ccreport.summarise.grids.shown_columns import find_ends
 
 # Tables whose columns runs have; what they do not have is looked for in all.
 RATE: Final = "rate_bps"

@@ -40,8 +40,8 @@ from ccreport.storage.writable import check_folder
 from ccreport.summarise.database import quote_text
 from ccreport.summarise.open_results import open_results
 from ccreport.summarise.table_sources import list_own_labels
-from ccreport.trace.absent_values import describe_absent_values
 from ccreport.trace.find_table import CONFIG, RESULTS, find_databases, find_results, resolve_built
+from ccreport.trace.queries.absent_values import describe_absent_values
 
 SUFFIXES: Final = {Path(name).suffix for name in FILES}
 # Files of pictures that people ask for, and others.

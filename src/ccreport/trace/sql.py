@@ -20,8 +20,8 @@ from ccreport.summarise.database import QueryError, quote_name, read_files
 from ccreport.summarise.open_results import asking_from, open_results
 from ccreport.summarise.refused_sql import TABLE, describe_refusal
 from ccreport.summarise.view_columns import describe_columns, list_closed
-from ccreport.trace.absent_values import describe_absent_values
 from ccreport.trace.find_table import find_databases, find_elsewhere, find_results, note_unconfigured
+from ccreport.trace.queries.absent_values import describe_absent_values
 from ccreport.trace.queries.pooled_columns import describe_pooled
 
 # A published table is there twice: as it was published, and as the view that it is made by.

@@ -31,7 +31,6 @@ from ccreport.report.markup.escape import escape_text
 from ccreport.summarise.database import connect
 from ccreport.summarise.grids.grid import rate_unit
 from ccreport.summarise.grids.headings import find_quantity_unit, name_quantities, name_tables, shorten_titles
-from ccreport.summarise.grids.interval_ends import find_ends
 from ccreport.summarise.grids.links import ROWS_PER_PAGE, page_of_cells, select_shown
 from ccreport.summarise.grids.plain_numbers import (
     MEGABITS,
@@ -39,6 +38,7 @@ from ccreport.summarise.grids.plain_numbers import (
     is_repeated,
     name_column,
 )
+from ccreport.summarise.grids.shown_columns import find_ends
 from ccreport.trace.raw_files import load_read_files
 from ccreport.trace.rows.load_trace import Trace, load_trace
 from ccreport.trace.rows.suspects import SuspectRun, Suspects

@@ -34,10 +34,9 @@ from ccreport.summarise.grids.headings import (
     name_value,
     write_heading,
 )
-from ccreport.summarise.grids.interval_ends import find_ends
 from ccreport.summarise.grids.order import order_groups, order_rows
 from ccreport.summarise.grids.settings import span_groups
-from ccreport.summarise.grids.shown_columns import ShownColumn, code_phrases, leave_out
+from ccreport.summarise.grids.shown_columns import ShownColumn, code_phrases, find_ends, leave_out
 
 # What a cell of rows and columns consists of, each in a column of its own.
 MEASURES: Final = ("M", INTERVAL, "CV", "Runs")

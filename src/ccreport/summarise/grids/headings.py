@@ -15,16 +15,13 @@ from ccreport.summarise.grids.grid import MISSING, format_size, rate_unit
 UNITS: Final = {
     "bdp_ratio": " (BDP)",
     "score_pct": " score",
-    "count": "",
-    "bytes": "",
-    "bps": "",
     "pct": " (%)",
     "ms": " (ms)",
     "s": " (s)",
     "segments": " (segments)",
     "packets": " (packets)",
     "tps": " (1/s)",
-    "ratio": "",
+    **dict.fromkeys(("count", "bytes", "bps", "ratio"), ""),
     "cv": " CV (%)",
     "utc": " (UTC)",
 }

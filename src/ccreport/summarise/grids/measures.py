@@ -10,9 +10,9 @@ import polars as pl
 from ccreport.core.tables import Column, TableSchema
 from ccreport.summarise.grids.grid import MISSING, Cell, Grid
 from ccreport.summarise.grids.headings import head_column, write_heading
-from ccreport.summarise.grids.interval_ends import find_ends
 from ccreport.summarise.grids.order import order_groups
 from ccreport.summarise.grids.settings import span_groups
+from ccreport.summarise.grids.shown_columns import find_ends
 from ccreport.summarise.questions import LABELS
 from ccreport.summarise.table_sources import BETWEEN_LABELS
 

@@ -25,7 +25,7 @@ from ccreport.summarise.grids.headings import (
     name_value,
     write_heading,
 )
-from ccreport.summarise.grids.interval_ends import find_ends
+from ccreport.summarise.grids.shown_columns import find_ends
 
 # Of rates, what they are divided by and its name, as `rate_unit` gives it.
 RateUnit = tuple[float, str]

@@ -22,7 +22,6 @@ from ccreport.report.markup.blocks import (
     verbatim,
 )
 from ccreport.report.markup.escape import escape_text, fence_html
-from ccreport.summarise.grids.interval_ends import find_ends
 from ccreport.summarise.grids.plain_numbers import (
     MEGABITS,
     VALUE,
@@ -33,6 +32,7 @@ from ccreport.summarise.grids.plain_numbers import (
     name_key,
     round_value,
 )
+from ccreport.summarise.grids.shown_columns import find_ends
 from ccreport.summarise.questions import COMPARISONS
 from ccreport.trace.find_table import show_database
 from ccreport.trace.rows.load_trace import RAW_FILE, Trace
