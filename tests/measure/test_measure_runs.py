@@ -17,7 +17,7 @@ from ccreport.measure import NEEDED_TABLES
 from ccreport.measure.conditions import condition_of
 from ccreport.measure.cpu import measure_cpu
 from ccreport.measure.fairness import jain_index
-from ccreport.measure.runs import measure_runs, sum_rates
+from ccreport.measure.runs import measure_runs, sum_rates, summarise_flows
 
 MACROS = ROOT / "src/ccreport/sql/common/macros.sql"
 RUN = ManifestRun("r", "h:1:20.0ms", "h", 1, rtt_nominal_ms=20.0)
@@ -310,6 +310,15 @@ def jain(rates: list[float | None]) -> float | None:
     return value
 
 
+FLOW_FACTS = (
+    "retransmit_ratio",
+    "cwnd_mean_segments_count",
+    "mss_bytes",
+    "rtt_min_ms",
+    "sender_bytes",
+    "receiver_bytes",
+)
+FLOW_FACTS += ("throughput_bps", "sender_s", "retransmits_count", "segments_count", "ss_rtt_min_ms")
 # Each flow's client, start, how finely that is known, length (s) and rate (Mbit/s); what they have together by hand.
 TOGETHER = {
     "side by side": ([(1, 0.0, 0.5, 10.0, 3.0), (1, 0.5, 0.5, 10.0, 5.0)], 8.0),
@@ -326,20 +335,34 @@ TOGETHER = {
 }
 
 
+def test_a_rate_rests_on_declared_starts_where_all_have_one() -> None:
+    # ss saw the second flow late: 10 Mbit/s for 4 s and 8 Mbit/s for 2 s are 56 Mbit in 4 s.
+    starts = {"start_offset_s": [0.0, 2.4], "start_resolution_s": [0.5, 0.5], "start_declared_s": [0.0, 2.0]}
+    facts = {"run_id": ["r", "r"], "client_number": [1, 2], "cc": ["cubic", "bbr"], "receiver_s": [4.0, 2.0]}
+    flows = pl.DataFrame(facts | starts | {"goodput_bps": [10e6, 8e6]})
+    absent = {name: pl.lit(None, pl.Float64) for name in FLOW_FACTS if name not in flows.columns}
+    flows = flows.with_columns(**absent, remote_address=pl.lit(None, pl.String), retransmit_source=pl.lit("ss"))
+    assert summarise_flows(flows)["goodput_bps"].item() == pytest.approx(14e6)
+    seen = flows.with_columns(start_declared_s=pl.lit(None, pl.Float64))
+    assert summarise_flows(seen)["goodput_bps"].item() == pytest.approx(56e6 / 4.4)
+
+
 @pytest.mark.parametrize("case", TOGETHER)
 def test_flows_of_different_times_have_the_rate_of_all_bytes_over_the_whole_time(case: str) -> None:
     given_flows, expected = TOGETHER[case]
-    columns = ("client_number", "client_offset_s", "start_resolution_s", "receiver_s", "goodput_bps")
+    columns = ("client_number", "client_start_s", "start_resolution_s", "receiver_s", "goodput_bps")
     kinds = {name: pl.Int64 if name == "client_number" else pl.Float64 for name in columns}
     flows = pl.DataFrame(given_flows, schema=kinds, orient="row").with_columns(
-        pl.col("client_offset_s").min().over("client_number"), flow_id=pl.int_range(pl.len())
+        pl.col("client_start_s").min().over("client_number"),
+        start_declared_s=pl.lit(None, pl.Float64),
+        flow_id=pl.int_range(pl.len()),
     )
     of_run = flows.select(sum_rates("goodput_bps", "receiver_s")).item()
     with duckdb.connect() as connection:
         macro = re.search(r"CREATE MACRO sum_rates.*?END;", MACROS.read_text(), re.DOTALL)
         assert macro is not None
         connection.execute(macro[0])
-        query = "SELECT sum_rates(goodput_bps, receiver_s, client_offset_s, start_resolution_s, flow_id) FROM flows"
+        query = "SELECT sum_rates(goodput_bps, receiver_s, client_start_s, start_resolution_s, flow_id) FROM flows"
         assert connection.execute(query).fetchall() == [(pytest.approx(expected),)]
     assert of_run == pytest.approx(expected)
 

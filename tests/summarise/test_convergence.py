@@ -49,6 +49,18 @@ def test_shares_converge_three_seconds_after_a_join(tmp_path: Path) -> None:
     assert row["jain_mean_ratio"] == pytest.approx(sum(jain) / 6)
 
 
+def test_flows_that_were_to_start_one_after_another_join_one_after_another(tmp_path: Path) -> None:
+    flows = [("cubic", 0.0, [9.0] * 6), ("bbr", 1.2, [3.0] * 4), ("cubic", 2.1, [3.0] * 3)]
+    tables = make_shares(flows)
+    (row,) = summarise(tmp_path, tables, "convergence")
+    assert (row["joined"], row["at_s"], row["flows_count"]) == ("BBRv1, CUBIC", 1.2, 3)
+    for flow in tables["flows"]:
+        flow["start_declared_s"] = {0.0: 0.0, 1.2: 1.0, 2.1: 2.0}[flow["start_offset_s"]]
+    rows = summarise(tmp_path, tables, "convergence")
+    # No whole second is between the two joins.
+    assert [(row["event_number"], row["joined"], row["at_s"]) for row in rows] == [(3, "CUBIC", 2.1)]
+
+
 def test_a_fair_moment_is_no_convergence(tmp_path: Path) -> None:
     flows = [("cubic", 0.0, [10, 10, 5, 5, 8, 8]), ("bbr", 2.0, [5, 5, 2, 2])]
     (row,) = summarise(tmp_path, make_shares(flows), "convergence")

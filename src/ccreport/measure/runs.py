@@ -45,7 +45,7 @@ def measure_runs(
     clients = list_clients(conditions, _read_fact(experiments, "clients_json"))
     named = list_named_algorithms(manifest)
     flows = join_flows(tests, streams, samples, _read_fact(experiments, "cc_command"), clients, named).pipe(
-        join_nominal_rtts, conditions, clients
+        join_declared, conditions, clients
     )
     cpu_bound = measure_cpu_bound(tables.read("cpu_samples"), measure_spans(tests, flows))
     runs = (
@@ -92,15 +92,24 @@ def _read_fact(experiments: pl.DataFrame, column: str) -> str | None:
     return experiments[column][0] if experiments.height else None
 
 
-def join_nominal_rtts(flows: pl.DataFrame, conditions: pl.DataFrame, clients: pl.DataFrame) -> pl.DataFrame:
-    """Return the flows with `rtt_nominal_ms`: that of their declared client, else that of their run."""
+def join_declared(flows: pl.DataFrame, conditions: pl.DataFrame, clients: pl.DataFrame) -> pl.DataFrame:
+    """Return the flows with what their client declares: `rtt_nominal_ms`, else that of the run, and `start_declared_s`.
+
+    The start counts from that of the run's first client; it is null where one of a run's flows has none.
+    """
     of_runs = conditions.select("run_id", of_run_ms="rtt_nominal_ms")
-    of_clients = clients.select("run_id", "client_number", "rtt_nominal_ms", is_declared=pl.lit(value=True))
+    of_clients = clients.select(
+        "run_id", "client_number", "rtt_nominal_ms", "client_start_s", is_declared=pl.lit(value=True)
+    )
+    start_s = pl.col("client_start_s")
     joined = flows.join(of_runs, on="run_id", how="left").join(of_clients, on=["run_id", "client_number"], how="left")
     # A declared client whose RTT is not known may have another than its run's own path.
     return joined.with_columns(
-        rtt_nominal_ms=pl.when("is_declared").then("rtt_nominal_ms").otherwise("of_run_ms")
-    ).drop("of_run_ms", "is_declared")
+        rtt_nominal_ms=pl.when("is_declared").then("rtt_nominal_ms").otherwise("of_run_ms"),
+        start_declared_s=pl.when(start_s.is_not_null().all().over("run_id")).then(
+            start_s - start_s.min().over("run_id")
+        ),
+    ).drop("of_run_ms", "is_declared", "client_start_s")
 
 
 def measure_spans(tests: pl.DataFrame, flows: pl.DataFrame) -> pl.DataFrame:
@@ -160,7 +169,9 @@ def summarise_flows(flows: pl.DataFrame) -> pl.DataFrame:
     flows = flows.with_columns(
         window_bps=pl.when(pl.col("rtt_min_ms") > 0).then(1000 * window_bits / pl.col("rtt_min_ms")),
         undelivered_bytes=(pl.col("sender_bytes") - pl.col("receiver_bytes")).clip(0),
-        client_offset_s=pl.col("start_offset_s").min().over("run_id", "client_number").fill_null(0.0),
+        client_start_s=pl.coalesce(
+            "start_declared_s", pl.col("start_offset_s").min().over("run_id", "client_number"), 0.0
+        ),
     )
     totals = flows.group_by("run_id").agg(
         pl.col("cc").drop_nulls().unique().sort().alias("cc_list"),
@@ -196,14 +207,15 @@ def sum_rates(rate: str, seconds: str) -> pl.Expr:
     Of flows that did not, it is what all of them moved over the time from the first one's start to the last one's end:
     a sum of rates of different times can exceed the path. Null where one of the rates is. As the macro of that name.
     """
-    rates, length, offset = pl.col(rate), pl.col(seconds), pl.col("client_offset_s")
+    rates, length, start_s = pl.col(rate), pl.col(seconds), pl.col("client_start_s")
+    resolution_s = pl.when(pl.col("start_declared_s").is_null()).then("start_resolution_s").fill_null(0.0)
 
     def measure_span(start: pl.Expr) -> pl.Expr:
         return (start + length).max() - start.min()
 
-    surely_s = measure_span((offset - pl.col("start_resolution_s").fill_null(0.0)).clip(0))
+    surely_s = measure_span((start_s - resolution_s).clip(0))
     is_apart = length.is_not_null().all() & (surely_s > APART_RATIO * length.min())
-    together = pl.when(is_apart).then((rates * length).sum() / measure_span(offset)).otherwise(rates.sum())
+    together = pl.when(is_apart).then((rates * length).sum() / measure_span(start_s)).otherwise(rates.sum())
     return pl.when((rates.len() > 0) & rates.is_not_null().all()).then(together).alias(rate)
 
 

@@ -64,23 +64,35 @@ GROUP BY ALL
 HAVING sum(covered_s ORDER BY start_s) >= 0.5;
 
 -- What changes the fair share of the runs of a view: run_id, event_number, event (`join` or `stage`), at_s, joined (the
--- algorithms of the flows that join). Flows that start within a second of each other join together, as ss samples them
--- up to that far apart. A stage is a change of the path that the job's metadata announces.
+-- algorithms of the flows that join). Flows that were to start at the same time join together; where no such time is
+-- declared those that start within a second of each other, as ss samples them up to that far apart. A stage is a change of
+-- the path that the job's metadata announces.
 CREATE MACRO fairness_events(selected) AS TABLE
 WITH chosen AS (
     SELECT run_id, stages_json FROM main.runs WHERE run_id IN (SELECT run_id FROM query_table(selected))
 ),
 starts AS (
     SELECT
-        run_id, coalesce(algorithms.algorithm, 'unknown') AS algorithm, coalesce(start_offset_s, 0) AS start_s,
-        coalesce(coalesce(start_offset_s, 0) - lag(coalesce(start_offset_s, 0)) OVER in_order > 1, TRUE) AS is_first
+        run_id, flow_id, coalesce(algorithms.algorithm, 'unknown') AS algorithm, coalesce(start_offset_s, 0) AS start_s,
+        start_declared_s AS declared_s,
+        coalesce(
+            start_declared_s > lag(start_declared_s) OVER in_order,
+            coalesce(start_offset_s, 0) - lag(coalesce(start_offset_s, 0)) OVER in_order > 1,
+            TRUE
+        ) AS is_first
     FROM main.flows
     SEMI JOIN chosen USING (run_id)
     LEFT JOIN main.algorithms ON algorithms.cc = coalesce(flows.cc, 'unknown')
-    WINDOW in_order AS (PARTITION BY run_id ORDER BY coalesce(start_offset_s, 0), flow_id)
+    WINDOW in_order AS (
+        PARTITION BY run_id ORDER BY coalesce(start_declared_s, 0), coalesce(start_offset_s, 0), flow_id
+    )
 ),
 groups AS (
-    SELECT *, sum(is_first::INTEGER) OVER (PARTITION BY run_id ORDER BY start_s ROWS UNBOUNDED PRECEDING) AS number
+    SELECT
+        *,
+        sum(is_first::INTEGER) OVER (
+            PARTITION BY run_id ORDER BY coalesce(declared_s, 0), start_s, flow_id ROWS UNBOUNDED PRECEDING
+        ) AS number
     FROM starts
 ),
 joins AS (

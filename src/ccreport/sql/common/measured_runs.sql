@@ -1,15 +1,19 @@
 -- One row for each algorithm of each run: the run's facts, with rates and retransmits of that algorithm's flows alone.
 -- Rows of result files (runs that the harness had summarised) are beside the runs computed from raw files.
 WITH placed_flows AS (
-    SELECT *, coalesce(min(start_offset_s) OVER (PARTITION BY run_id, client_number), 0) AS client_offset_s FROM flows
+    SELECT
+        *,
+        coalesce(start_declared_s, min(start_offset_s) OVER (PARTITION BY run_id, client_number), 0) AS client_start_s,
+        CASE WHEN start_declared_s IS NULL THEN start_resolution_s END AS resolution_s
+    FROM flows
 ),
 algorithm_flows AS (
     SELECT
         run_id,
         coalesce(cc, 'unknown') AS cc,
         count(*) AS cc_flows_count,
-        sum_rates(throughput_bps, sender_s, client_offset_s, start_resolution_s, flow_id) AS throughput_bps,
-        sum_rates(goodput_bps, receiver_s, client_offset_s, start_resolution_s, flow_id) AS goodput_bps,
+        sum_rates(throughput_bps, sender_s, client_start_s, resolution_s, flow_id) AS throughput_bps,
+        sum_rates(goodput_bps, receiver_s, client_start_s, resolution_s, flow_id) AS goodput_bps,
         sum(retransmits_count) FILTER (retransmit_ratio IS NOT NULL) AS retransmits_count,
         sum(segments_count ORDER BY flow_id) FILTER (retransmit_ratio IS NOT NULL) AS segments_count,
         CASE
