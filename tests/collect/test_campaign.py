@@ -186,6 +186,12 @@ BOTTLENECK = {"bottleneck_mbps": 10, "buffer_bytes": 10_000}
         ({"for_each": {"mixed": ["a"]}}, r"for_each\.mixed: `mixed` is not a setting"),
         ({"for_each": {"cc": ["reno"]}}, r"such as `\{name: reno, congestion_control: reno\}`$"),
         ({"for_each": {"x": [{"name": "1", "rtt": 3}]}}, r"job a: `rtt` is not a key"),
+        ({"for_each": {"x": [{"name": "1", "rt_ms": None}]}}, r"job a: `rt_ms` is not a key; did you mean `rtt_ms`\?"),
+        (
+            {"for_each": {"x": [{"name": "1", "congestion_control": "cubic", "reno": None, "bbr": None}]}},
+            r"job a: `bbr` is not a key; write `congestion_control: \[cubic, reno, bbr\]`$",
+        ),
+        ({"rtt_ms": 10, "20": None}, r"job a: `20` is not a key; write `rtt_ms: \[10, 20\]`$"),
         ({"for_each": {"rtt_ms": [1, 2]}}, r"session one: two jobs are called a"),
         (
             {"destinations": [{"alias": "a:b"}]},

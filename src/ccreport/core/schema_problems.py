@@ -2,6 +2,7 @@
 
 import difflib
 import importlib
+import itertools
 import math
 import re
 from collections.abc import Iterable, Mapping
@@ -84,10 +85,22 @@ def find_problem(value: Any, schema: dict[str, Any]) -> Problem | None:
             return Problem(place, (*place, str(unknown)), f"`{unknown}` is not a key; {IN_QUOTES}")
         # A key that is there as well is not the one that is meant.
         within = [key for key, facts in known.items() if unknown in facts.get("properties", ())]
-        near = guess_near(str(unknown), known.keys() - error.instance.keys()) or guess(str(unknown), known)
+        near = guess_near(str(unknown), known.keys() - error.instance.keys())
+        near = near or _mend_open_list(unknown, error.instance, known) or guess(str(unknown), known)
         meant = f"; did you mean `{within[0]}: {{{unknown}: …}}`?" if within else near
         return Problem(place, (*place, str(unknown)), f"`{unknown}` is not a key{meant}")
     return Problem(place, (*place, error.instance) if "propertyNames" in error.schema_path else place, _describe(error))
+
+
+def _mend_open_list(unknown: Any, group: Mapping[Any, Any], known: Mapping[str, Any]) -> str:
+    """Return how to write a list whose brackets are missing: YAML takes {rtt_ms: 10, 20} for a key 20 without value."""
+    keys = list(group)
+    before = next((key for key in keys[keys.index(unknown) :: -1] if key in known), None)
+    behind = keys[keys.index(before) + 1 :] if before and "array" in known[before].get("type", ()) else []
+    words = list(itertools.takewhile(lambda key: key not in known and group[key] is None, behind))
+    if before is None or unknown not in words or not isinstance(group[before], str | int | float):
+        return ""
+    return f"; write `{before}: [{', '.join(map(str, (group[before], *words)))}]`"
 
 
 def format_place(place: Place) -> str:

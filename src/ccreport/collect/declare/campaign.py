@@ -147,7 +147,8 @@ def _write_out_job(
         # What a case sets has been checked by no one yet; a value that is wrong makes a wrong name.
         try:
             _check_alternatives(case, place)
-            _check(job | {"name": declared["name"]}, schema, None, f"session {session}, job {name}")
+            own_case = {key: value for key, value in case.items() if value is not None or key not in settings}
+            _check({"name": declared["name"]} | own_case, schema, None, f"session {session}, job {name}")
         except CampaignError as error:
             raise CampaignError(str(error), (*places.get(error.place[0], ()), *error.place)) from error
         job["name"] = name
