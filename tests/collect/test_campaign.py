@@ -468,9 +468,9 @@ def test_an_algorithm_nearly_called_as_one_of_linux_is_refused(
     ("setting", "line", "volume"),
     [
         ("volume_bytes: 131071", 7, "131,071"),
-        ("clients:\n    - {volume_bytes: 131072}\n    - {volume_bytes: 10000}", 9, "10,000"),
-        ("clients:\n    - {volume_bytes: 131072}\n    - {duration_s: 4}", None, ""),
-        ("volume_bytes: 131072", None, ""),
+        ("clients:\n    - {volume_bytes: 20000000}\n    - {volume_bytes: 10000}", 9, "10,000"),
+        ("clients:\n    - {volume_bytes: 20000000}\n    - {duration_s: 4}", None, ""),
+        ("volume_bytes: 20000000", None, ""),
     ],
 )
 def test_a_volume_that_iperf3_writes_at_once_is_told_with_its_line(
@@ -483,6 +483,36 @@ def test_a_volume_that_iperf3_writes_at_once_is_told_with_its_line(
     assert all(
         f"own.yaml:{line}: session one, job a, volume_bytes: " in one and f"than {volume}," in one for one in told
     )
+
+
+@pytest.mark.parametrize(
+    ("volume_bytes", "unsent", "told"),
+    [
+        (500_000, None, "; write `sysctls: {net.ipv4.tcp_notsent_lowat: 16384}` and take at least 1,474,560 bytes$"),
+        (
+            19_999_999,
+            None,
+            "of which megabytes may wait there unsent .*; write `sysctls: {net.ipv4.tcp_notsent_lowat: 16384}`$",
+        ),
+        (
+            1_474_559,
+            16384,
+            "131,072 bytes and those of net.ipv4.tcp_notsent_lowat may .*; take at least 1,474,560 bytes$",
+        ),
+        (2_000_000, "0x20000", "; take at least 2,621,440 bytes$"),
+        (1_474_560, 16384, None),
+        (20_000_000, 4294967295, None),
+    ],
+)
+def test_a_volume_much_of_which_may_be_unsent_is_told(
+    volume_bytes: int, unsent: int | str | None, told: str | None
+) -> None:
+    job = {"name": "a", "volume_bytes": volume_bytes, "sysctls": {"net.ipv4.tcp_notsent_lowat": unsent}}
+    found = list_small_volumes(read_campaign(declare(job)))
+    assert len(found) == (told is not None)
+    assert all(re.search(f"volume_bytes: iperf3 ends .*{told}", text) for text in found)
+    for other in ({"reverse": True}, {"extra_arguments": ["-u", "-b", "10M"]}):
+        assert not list_small_volumes(read_campaign(declare(job | other)))
 
 
 @pytest.mark.parametrize("setting", ["congestion_control: candidate", "default_congestion_control: candidate"])

@@ -392,8 +392,8 @@ def test_metadata_name_the_command_that_runs_and_do_not_change() -> None:
     [
         # 2 × (8 + 2) + (8 + 2) + 2 × (6 + 2)
         ("quick", 5, 5, 46),
-        # 16 runs of 3 + 2 s, one of 4 + 2, one of 6 + 2, and 2 MB at four fifths of 20 Mbit/s, which is 1 s + 2
-        ("example", 13, 19, 16 * 5 + 6 + 8 + 3),
+        # 16 runs of 3 + 2 s, one of 4 + 2, one of 6 + 2, and 4 MB at four fifths of 20 Mbit/s, which is 2 s + 2
+        ("example", 13, 19, 16 * 5 + 6 + 8 + 4),
     ],
 )
 def test_the_small_campaigns_are_what_they_say(name: str, jobs_count: int, runs_count: int, total_s: float) -> None:
