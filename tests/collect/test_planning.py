@@ -566,6 +566,12 @@ def test_a_plan_names_what_else_a_path_does_to_packets() -> None:
     assert "jitter" not in describe_plan(plan({"sender_mbps": 20, "rtt_ms": 10}))
 
 
+@pytest.mark.parametrize("option", ["-u", "--udp"])
+def test_a_plan_names_no_algorithm_of_flows_of_udp(option: str) -> None:
+    job = {"flows_count": 2, "rtt_ms": 10, "sender_mbps": 20, "extra_arguments": [option, "-b", "10M"]}
+    assert "  2 UDP, 10 ms, 0 % loss, 20 Mbit/s  " in describe_plan(plan(job))
+
+
 def test_a_plan_says_where_a_path_adds_no_delay() -> None:
     assert "1 cubic, no delay (rtt_ms sets one), 0 % loss, 20 Mbit/s" in describe_plan(plan({"sender_mbps": 20}))
 

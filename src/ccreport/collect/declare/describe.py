@@ -6,7 +6,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from typing import Final
 
 from ccreport.archive.rpc_clients import write_sizes
-from ccreport.collect.declare.clients import count_rpcs, name_algorithm
+from ccreport.collect.declare.clients import count_rpcs, name_algorithm, sends_udp
 from ccreport.collect.plan import Plan, Route, Run
 from ccreport.core.algorithms import doubt_algorithm
 
@@ -252,7 +252,8 @@ def _describe_clients(run: Run) -> str:
     flows: dict[int | None, Counter[str]] = {}
     for client in run.clients:
         if not client.is_rpc:
-            flows.setdefault(client.volume_bytes, Counter())[name_algorithm(client, run)] += client.flows_count
+            name = "UDP" if sends_udp(client.extra_arguments) else name_algorithm(client, run)
+            flows.setdefault(client.volume_bytes, Counter())[name] += client.flows_count
     is_alike = len({client.volume_bytes for client in run.clients}) == 1
     bulk = [
         " + ".join(f"{count} {algorithm}" for algorithm, count in counts.items())
