@@ -20,6 +20,7 @@ from ccreport.compare_kernels.campaigns import write_campaigns
 from ccreport.compare_kernels.carry_out import check_sides
 from ccreport.compare_kernels.compare_kernels import _declare
 from ccreport.compare_kernels.declaration import load_comparison, make_comparison
+from ccreport.compare_kernels.findings import check_names
 from ccreport.core.declared_files import DeclarationError
 from ccreport.core.errors import InputError
 from ccreport.storage.locks import hold_lock
@@ -85,6 +86,27 @@ def test_a_campaign_that_is_not_there_is_told_as_the_comparison_writes_it(
     path.write_text(f"title: T\ncampaign: {campaign}\na: {{algorithm: cubic}}\nb: {{algorithm: bbr}}\n")
     with pytest.raises(DeclarationError, match=rf"own\.yaml:2: campaign: {re.escape(told)}$"):
         load_comparison(path)
+
+
+def write_comparison(path: Path, expected: str) -> Path:
+    campaign = ROOT / "campaigns/hystart.yaml"
+    path.write_text(f"title: T\ncampaign: {campaign}\na: {{name: A}}\nb: {{name: B}}\n{expected}", encoding="utf-8")
+    return path
+
+
+def test_expectations_in_another_form_are_told_as_a_whole_item(tmp_path: Path) -> None:
+    path = write_comparison(tmp_path / "own.yaml", "expected:\n  lossy: {goodput: higher}\n")
+    with pytest.raises(DeclarationError, match=r"own\.yaml:5: expected: .*; write each item as `- (.*)`$") as raised:
+        load_comparison(path)
+    item = str(raised.value).rpartition("`- ")[2].rstrip("`")
+    load_comparison(write_comparison(path, f"expected:\n  - {item}\n"))
+
+
+def test_the_expectations_of_the_docs_are_of_the_campaign_there(tmp_path: Path) -> None:
+    blocks = re.findall(r"```yaml\n(.*?)```", (ROOT / "reports/collect.qmd").read_text(encoding="utf-8"), re.DOTALL)
+    (expected,) = (block for block in blocks if block.startswith("expected:"))
+    comparison = load_comparison(write_comparison(tmp_path / "own.yaml", expected))
+    check_names(comparison, comparison.campaign)
 
 
 @pytest.mark.parametrize("arguments", [("--algorithm", "htpc"), ("--kernel", "/nosuch")])

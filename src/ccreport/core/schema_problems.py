@@ -263,8 +263,11 @@ def _mend_group(value: Any, schema: Mapping[str, Any]) -> str:
 
 
 def _mend_items(value: Any, schema: Mapping[str, Any]) -> str:
-    """Return how to write a text as the list of groups that a schema wants, each of which needs one key."""
-    needed = schema.get("items", {}).get("required", ())
+    """Return how to write a list of groups that a schema wants: as its example, or a text as the one key they need."""
+    items = schema.get("items", {})
+    if examples := items.get("examples"):
+        return f"; write each item as `- {{{', '.join(f'{key}: {item}' for key, item in examples[0].items())}}}`"
+    needed = items.get("required", ())
     return f"; write [{{{needed[0]}: {value}}}]" if isinstance(value, str) and len(needed) == 1 else ""
 
 
