@@ -102,6 +102,53 @@ def test_expectations_in_another_form_are_told_as_a_whole_item(tmp_path: Path) -
     load_comparison(write_comparison(path, f"expected:\n  - {item}\n"))
 
 
+@pytest.mark.parametrize(
+    ("written", "line", "told"),
+    [
+        (
+            "expected:\n- condition: '*'\n  measure: gooodput\n  verdict: up\n",
+            7,
+            "expected: there is no measure `gooodput`",
+        ),
+        (
+            "expected:\n- measure: goodput\n  condition: lossi\n  verdict: up\n",
+            7,
+            "expected: no job of the campaign is",
+        ),
+        (
+            "criteria:\n  x:\n    section: '1'\n    conditions: '*'\n    measures: {rtt: low}\n",
+            9,
+            "criteria, x: there is",
+        ),
+        (
+            "criteria:\n  x:\n    section: '1'\n    conditions: none\n    measures: {goodput: low}\n",
+            8,
+            "criteria, x: no job",
+        ),
+    ],
+)
+def test_names_that_the_campaign_cannot_have_are_told_with_their_line(
+    written: str, line: int, told: str, tmp_path: Path
+) -> None:
+    comparison = load_comparison(write_comparison(tmp_path / "own.yaml", written))
+    with pytest.raises(DeclarationError, match=rf"own\.yaml:{line}: {told}"):
+        check_names(comparison, comparison.campaign)
+
+
+@pytest.mark.parametrize(
+    ("side", "told"),
+    [
+        ("{algorithm: bbr}", "side b: no job of .* runs `candidate`"),
+        ("{sysctls: {net.ipv4.tcp_sack: x}}", "side b: net.ipv4.tcp_sack takes an integer"),
+    ],
+)
+def test_a_side_that_the_campaign_cannot_have_is_told_with_its_line(side: str, told: str, tmp_path: Path) -> None:
+    path = write_comparison(tmp_path / "own.yaml", "")
+    path.write_text(path.read_text(encoding="utf-8").replace("{name: B}", side), encoding="utf-8")
+    with pytest.raises(DeclarationError, match=rf"own\.yaml:4: {told}"):
+        write_campaigns(load_comparison(path), tmp_path)
+
+
 def test_the_expectations_of_the_docs_are_of_the_campaign_there(tmp_path: Path) -> None:
     blocks = re.findall(r"```yaml\n(.*?)```", (ROOT / "reports/collect.qmd").read_text(encoding="utf-8"), re.DOTALL)
     (expected,) = (block for block in blocks if block.startswith("expected:"))

@@ -24,7 +24,6 @@ from ccreport.compare_kernels.declaration import Comparison, Side
 from ccreport.core.algorithms import CANDIDATE
 from ccreport.core.atomic_files import replace_text
 from ccreport.core.declared_files import read_declared
-from ccreport.core.errors import InputError
 
 ALGORITHM_KEYS: Final = frozenset({"congestion_control", "default_congestion_control"})
 # block-2-main: the session `main` of the campaign in the second block.
@@ -48,12 +47,12 @@ def write_campaigns(
     for key, side in (("a", comparison.a), ("b", comparison.b)):
         for name, value in side.sysctls.items():
             if problem := find_wrong_value(name, str(value)):
-                raise InputError(f"side {key}: {problem}")
+                raise comparison.blame(f"side {key}: {problem}", (key, "sysctls", name))
     declared = read_declared(comparison.campaign)
     declared.setdefault("testbed", {}).update(given)
     for key, side in (("a", comparison.a), ("b", comparison.b)):
         if problem := _find_wrong_algorithm(declared, side, comparison.campaign):
-            raise InputError(f"side {key}: {_find_unknown_setting(plan, side) or problem}")
+            raise comparison.blame(f"side {key}: {_find_unknown_setting(plan, side) or problem}", (key,))
     folder.mkdir(parents=True, exist_ok=True)
     paths = {}
     for key, side in (("a", comparison.a), ("b", comparison.b)):

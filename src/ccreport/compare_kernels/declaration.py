@@ -12,7 +12,7 @@ from ccreport.core.algorithms import KNOWN
 from ccreport.core.declarations import SCHEMAS, load_yaml
 from ccreport.core.declared_files import DeclarationError, blame, fill_defaults, load_declared
 from ccreport.core.errors import InputError
-from ccreport.core.schema_problems import HERE, guess_path
+from ccreport.core.schema_problems import HERE, Place, guess_path
 
 SYSCTL: Final = "net."
 ALGORITHM: Final = re.compile(r"[a-z0-9_]+")
@@ -49,7 +49,10 @@ class Criterion:
 
 @dataclass(frozen=True)
 class Comparison:
-    """A whole comparison, with every setting of its schema; `name` is the file's, `campaign` a path that exists."""
+    """A whole comparison, with every setting of its schema; `name` is the file's, `campaign` a path that exists.
+
+    `path` is the file, where it comes from one.
+    """
 
     name: str
     title: str
@@ -63,6 +66,11 @@ class Comparison:
     expected: Sequence[Mapping[str, str]] = ()
     criteria: Sequence[Criterion] = ()
     not_measured: Mapping[str, str] = field(default_factory=dict)
+    path: Path | None = None
+
+    def blame(self, problem: str, place: Place) -> InputError:
+        """Return an error with what is wrong, with the file and line of its place."""
+        return blame(self.path, DeclarationError(problem, place)) if self.path else InputError(problem)
 
     def tests(self, condition: str, measure: str) -> bool:
         """Tell whether a measure of a condition is tested: with criteria only what one of them covers, else all."""
@@ -82,7 +90,8 @@ def load_comparison(path: Path, algorithm: str = "", settings: Mapping[str, Any]
     if not (path.parent / declared["campaign"]).is_file():
         problem = f"campaign: {declared['campaign']} {_describe_missing(Path(declared['campaign']), path.parent)}"
         raise blame(path, DeclarationError(problem, ("campaign",)))
-    return _make(path.stem + (f"-{algorithm}" if algorithm else ""), declared, path.parent)
+    compared = _make(path.stem + (f"-{algorithm}" if algorithm else ""), declared, path.parent)
+    return replace(compared, path=path)
 
 
 def make_comparison(first: str, second: str, campaign: Path, settings: Mapping[str, Any]) -> Comparison:

@@ -1,7 +1,7 @@
 """Findings: what each condition and measure says, whether that was meant, and what the exit code is."""
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
 from pathlib import Path
@@ -13,8 +13,7 @@ from ccreport.collect.declare.campaign import load_campaign
 from ccreport.compare_kernels.decide import Effect, decide, measure_effect
 from ccreport.compare_kernels.declaration import Comparison
 from ccreport.compare_kernels.measures import MEASURES, Measure, Pairs, Runs
-from ccreport.core.errors import InputError
-from ccreport.core.schema_problems import guess
+from ccreport.core.schema_problems import Place, guess
 from ccreport.summarise.statistics.durations import plan_duration
 
 Status = Literal["as declared", "differs", "undecided", "not measured"]
@@ -72,26 +71,36 @@ def find_all(comparison: Comparison, runs: Runs) -> list[Finding]:
         _set_status(_make(pair, effect, margin), comparison)
         for pair, effect, margin in zip(pairs, effects, margins, strict=True)
     ]
-    for expected in comparison.expected:
+    for number, expected in enumerate(comparison.expected):
         if not any(is_named(found, expected) for found in findings):
-            raise InputError(f"expected: no {expected['measure']} was measured of {expected['condition']}")
+            problem = f"expected: no {expected['measure']} was measured of {expected['condition']}"
+            raise comparison.blame(problem, ("expected", number))
     return sorted(findings, key=lambda found: (found.status == "as declared", ORDER[found.effect.verdict]))
 
 
 def check_names(comparison: Comparison, campaign: Path) -> None:
     """Raise InputError for a measure or condition of a comparison that its campaign cannot have."""
     jobs = [job["name"] for session in load_campaign(campaign).sessions for job in session.jobs]
-    named = [("expected", [expected["measure"]], expected["condition"]) for expected in comparison.expected]
-    named += [(f"criteria, {each.name}", list(each.measures), each.conditions) for each in comparison.criteria]
-    for place, measures, pattern in named:
-        for unknown in (measure for measure in measures if measure not in MEASURES):
-            near = guess(unknown, MEASURES) or f"; there are {', '.join(MEASURES)}"
-            raise InputError(f"{place}: there is no measure `{unknown}`{near}")
-        # What follows the comma tells conditions of one job apart, as "RTT 40 ms".
-        of_job = pattern.partition(",")[0]
-        if not any(fnmatchcase(job, of_job) for job in jobs):
-            near = guess(of_job, jobs) or f"; there are {', '.join(jobs)}"
-            raise InputError(f"{place}: no job of the campaign is called `{of_job}`{near}")
+    for number, one in enumerate(comparison.expected):
+        places: list[Place] = [("expected", number, key) for key in ("measure", "condition")]
+        _check_names(comparison, "expected", places, [one["measure"]], one["condition"], jobs)
+    for each in comparison.criteria:
+        places = [("criteria", each.name, key) for key in ("measures", "conditions")]
+        _check_names(comparison, f"criteria, {each.name}", places, each.measures, each.conditions, jobs)
+
+
+def _check_names(
+    comparison: Comparison, part: str, places: Sequence[Place], measures: Iterable[str], pattern: str, jobs: list[str]
+) -> None:
+    of_measures, of_pattern = places
+    for unknown in (measure for measure in measures if measure not in MEASURES):
+        near = guess(unknown, MEASURES) or f"; there are {', '.join(MEASURES)}"
+        raise comparison.blame(f"{part}: there is no measure `{unknown}`{near}", (*of_measures, unknown))
+    # What follows the comma tells conditions of one job apart, as "RTT 40 ms".
+    of_job = pattern.partition(",")[0]
+    if not any(fnmatchcase(job, of_job) for job in jobs):
+        near = guess(of_job, jobs) or f"; there are {', '.join(jobs)}"
+        raise comparison.blame(f"{part}: no job of the campaign is called `{of_job}`{near}", of_pattern)
 
 
 def find_exit_code(findings: Sequence[Finding], failures: Mapping[str, str] = MappingProxyType({})) -> int:
