@@ -44,6 +44,8 @@ KINDS: Final = {
     "explanations": ("a file of explanations", "`explanations: {}` in config.yaml"),
     "layout": ("a layout", "`layout: {}` of `archive` in config.yaml"),
 }
+# What takes a file of one kind where one of another is wanted, if not that above: `collect` refuses some campaigns.
+TAKEN_BY: Final = {("campaign", "comparison"): "`campaign: {}` in a comparison"}
 
 
 class DeclarationError(InputError):
@@ -195,6 +197,7 @@ def find_other_kind(declared: Any, wanted: str, name: str) -> str | None:
     if counts[kind] == counts[wanted]:
         return None
     (noun, reader), (wanted_noun, _) = KINDS[kind], KINDS[wanted]
+    reader = TAKEN_BY.get((kind, wanted), reader)
     return f"this is {noun}, not {wanted_noun}; {reader.format(name)} takes it"
 
 
