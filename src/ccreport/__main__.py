@@ -146,7 +146,9 @@ class CommandParser(argparse.ArgumentParser):
         """End where a number is below 0 or is not one: no option means anything by it."""
         for name, value in options.items():
             if isinstance(value, int | float) and not 0 <= value < math.inf:
-                self.error(f"--{name.replace('_', '-')}: {value} is not a number from 0 on")
+                self.error(
+                    f"--{name.replace('_', '-')}: {value} is {'below 0' if value < 0 else 'not a finite number'}"
+                )
 
 
 def find_command(name: str) -> Callable[..., int | None]:

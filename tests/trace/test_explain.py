@@ -379,6 +379,9 @@ def test_a_folder_of_results_has_the_database_of_a_table(tmp_path: Path, monkeyp
     elsewhere = find_elsewhere("cpu", tmp_path / "results/b/archive.duckdb")
     assert elsewhere == "; the evaluation a has it: --database results/a"
     assert find_elsewhere("jbos", tmp_path / "results/b/archive.duckdb") == ""
+    assert find_elsewhere("jobs", tmp_path / "results/c/archive.duckdb") == (
+        "; the evaluations a, b have it: --database results/a or results/b"
+    )
     with pytest.raises(InputError, match=r"^no database at a; did you mean `results/a`\?$"):
         find_databases(Path("a"))
     # After a build of another archive by another evaluation, the configured one is of the archive before.

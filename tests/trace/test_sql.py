@@ -114,6 +114,19 @@ def test_sql_shows_six_digits_and_whole_numbers(
     ]
 
 
+def test_sql_shows_so_many_rows_at_most(database: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    for count, rows in ((1, 1), (3, 1), (4, 1), (5, 1), (4, 3), (3, 3), (9, 5)):
+        asked = f"SELECT n FROM range({count}) AS t(n) ORDER BY n DESC"
+        assert main(["sql", asked, "--rows", str(rows), "--database", str(database)]) == 0
+        printed = capsys.readouterr().out
+        assert 0 < len(re.findall(r"│ +\d+ │", printed)) <= rows
+        # Of more rows DuckDB says it itself, if the table is wide enough.
+        assert printed.endswith(f"\n{count} rows ({rows} shown)\n") is (rows < count <= rows + 3)
+    with pytest.raises(SystemExit):
+        main(["sql", "--rows", "-3"])
+    assert "--rows: -3 is below 0" in capsys.readouterr().err
+
+
 def test_an_option_with_one_value_is_given_once(capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit):
         main(["explain", "table_2", "--row", "sharing=both", "--row", "flows_count=16"])

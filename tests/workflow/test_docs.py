@@ -241,7 +241,8 @@ def test_a_number_below_0_is_refused_by_every_command(number: str, capsys: pytes
                 main([name, *given, f"--{option.name.replace('_', '-')}={number}"])
             assert ended.value.code == FAILED_EXITS.get(name, 2)
             said = capsys.readouterr().err
-            assert "is not a number from 0 on" in said or "is not a whole number" in said
+            problem = "is below 0" if number == "-1" else "is not a finite number"
+            assert problem in said or "is not a whole number" in said
             refused.append(option.name)
     assert {"rows", "difference_pct", "power", "blocks", "cores", "scale_rates_by"} <= {*refused}
 

@@ -112,11 +112,14 @@ def find_databases(place: Path) -> list[Path]:
 
 
 def find_elsewhere(table: str, database: Path) -> str:
-    """Return what to put behind a table that a database lacks: the evaluation of the same results that has it."""
-    for other in sorted(database.parent.parent.glob(f"*/{DATABASE}")):
-        if other.parent.name != database.parent.name and table in (*list_tables(other), *_list_views(other)):
-            return f"; the evaluation {other.parent.name} has it: --database {show_path(other.parent)}"
-    return ""
+    """Return what to put behind a table that a database lacks: the evaluations of the same results that have it."""
+    others = (other for other in sorted(database.parent.parent.glob(f"*/{DATABASE}")) if other != database)
+    folders = [other.parent for other in others if table in (*list_tables(other), *_list_views(other))]
+    if not folders:
+        return ""
+    names = ", ".join(folder.name for folder in folders)
+    having = f"evaluation {names} has" if len(folders) == 1 else f"evaluations {names} have"
+    return f"; the {having} it: --database {' or '.join(map(show_path, folders))}"
 
 
 def _read_sections(results: Path) -> set[str]:

@@ -56,6 +56,8 @@ ROUNDED: Final = (
     "CASE WHEN {0} = 0 OR NOT isfinite({0}) THEN {0}"
     " ELSE round({0}, greatest(0, 5 - floor(log10(abs({0})))::INTEGER)) END AS {0}"
 )
+# DuckDB shows so many more rows than asked for rather than say that they are left out.
+NEVER_LEFT_OUT: Final = 3
 # Where the output is not a terminal, nothing is left out.
 WIDE: Final = 100_000
 
@@ -74,7 +76,6 @@ def sql(query: str = TABLES, /, database: Path | None = None, rows: int = 100) -
         raise InputError(EMPTY)
     if rows < 1:
         raise InputError(f"--rows {rows} would show nothing; COUNT(*) in the query counts rows")
-    shown = io.StringIO()
     width = shutil.get_terminal_size((WIDE, 0)).columns
     place = find_databases(find_results(database))[0]
     folder, called_in = place.resolve().parent, Path.cwd()
@@ -107,9 +108,7 @@ def sql(query: str = TABLES, /, database: Path | None = None, rows: int = 100) -
                     print(display_name(line))
                 return
             hints = [*describe_absent_values(connection, query), *describe_pooled(connection, query)]
-            found = _round(found)
-            with contextlib.redirect_stdout(shown):
-                found.show(max_width=width, max_rows=rows)
+            shown = _show(_round(found), rows, width)
         except duckdb.IOException as error:
             if BROKEN_PIPE in str(error):
                 raise BrokenPipeError from error
@@ -123,7 +122,7 @@ def sql(query: str = TABLES, /, database: Path | None = None, rows: int = 100) -
                 raise QueryError(f"{place.parent.name} has no table {lacking[1]}{elsewhere}") from error
             raise QueryError(describe_refusal(error, connection, query)) from error
     # A terminal obeys what a name of the archive may contain.
-    print("\n".join(map(display_name, shown.getvalue().splitlines())))
+    print("\n".join(map(display_name, shown.splitlines())))
     for hint in hints:
         print(display_name(hint))
     if query == TABLES:
@@ -148,6 +147,15 @@ def _round(found: duckdb.DuckDBPyRelation) -> duckdb.DuckDBPyRelation:
         for name, kind in zip(found.columns, found.types, strict=True)
     ]
     return found.project(", ".join(shown))
+
+
+def _show(found: duckdb.DuckDBPyRelation, rows: int, width: int) -> str:
+    """Return so many rows at most as a table, and how many there are."""
+    count = len(found.limit(rows + NEVER_LEFT_OUT + 1))
+    is_cut_here = rows < count <= rows + NEVER_LEFT_OUT
+    with contextlib.redirect_stdout(io.StringIO()) as shown:
+        (found.limit(rows) if is_cut_here else found).show(max_width=width, max_rows=rows)
+    return f"{shown.getvalue()}{count} rows ({rows} shown)" if is_cut_here else shown.getvalue()
 
 
 def _describe(columns: Sequence[tuple[str, ...]], query: str, width: int) -> Iterator[str]:
