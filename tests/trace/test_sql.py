@@ -157,6 +157,19 @@ def test_an_empty_query_is_refused(query: str, database: Path, capsys: pytest.Ca
         ("SELECT rtt_ms FROM raw_files", "size_bytes, sha256, state, rule, reason; `measured`, "),
         ("SELECT goodput FROM runs", "; did you mean `goodput_bps`?"),
         ("FROM table_2", "; did you mean `table_2_testbed`?"),
+        ("COPY FROM runs TO 'x.csv'", "; write COPY (FROM runs) TO 'file.csv'\n"),
+        ("COPY (FROM runs) TO 'x.xlsx'", 'name "xlsx" is not in the catalog; name a file that ends in .csv, .json or'),
+        ("SELECT mode, count(*) FROM runs GROUP mode", "; write GROUP BY mode\n"),
+        ("SELECT goodput_bps FROM runs order goodput_bps", "; write ORDER BY goodput_bps\n"),
+        ("FROM runs WHERE rtt_ms = 10ms", '"ms"; a number takes no unit: 10\n'),
+        ("FROM runs WHERE rtt_ms > 0.5Mbit AND loss_pct = 0", "; a number takes no unit: 0.5\n"),
+        ("q.sql", '`q.sql` is not a query, and sql reads none from files; type sql "$(cat q.sql)"\n'),
+        ("FROM runs JOIN flows USING (run)", "side of join; did you mean `run_id`?\n"),
+        ("FROM runs JOIN flows USING (nothing)", "side of join; these tables share run_id, "),
+        ("SELECT avg(job) FROM runs", "'avg(VARCHAR)'; `job` is text, avg takes numbers\n"),
+        ("SELECT stddev(job || 'a') FROM runs", "'stddev(VARCHAR)'; stddev takes numbers\n"),
+        ("DESCRIBE nosuch", "nosuch does not exist; `sql` without a query lists the tables\n"),
+        ("FROM nosuch", "nosuch does not exist; `sql` without a query lists the tables\n"),
     ],
 )
 def test_sql_says_which_table_has_a_column(
@@ -351,7 +364,7 @@ def test_an_answer_that_cannot_be_saved_is_not_the_databases_fault(
     [
         ("COPY (FROM names) TO '/dev/full' (FORMAT csv)", "No space left on device"),
         ("FROM 'none.csv'", "none.csv"),
-        ("ATTACH 'broken.duckdb'", "broken.duckdb"),
+        ("FROM read_parquet('broken.duckdb')", "broken.duckdb"),
         # The program has variables of these names.
         ("FROM query", "Table with name query does not exist"),
         ("FROM connection", "Table with name connection does not exist"),
@@ -371,6 +384,28 @@ def test_what_a_query_itself_cannot_reach_is_not_blamed_on_the_results(
     assert said in told
     assert "cannot be read" not in told
     assert "Python" not in told
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        "EXPORT DATABASE 'copy'",
+        "IMPORT DATABASE 'exported'",
+        "ATTACH 'copy' (READ_WRITE)",
+        "ATTACH 'copy'",
+        "EXPLAIN ANALYZE INSERT INTO mine SELECT 1",
+        "MERGE INTO mine USING mine AS m ON (mine.n = m.n) WHEN MATCHED THEN DELETE",
+    ],
+)
+def test_what_would_write_is_refused(
+    query: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    with duckdb.connect("archive.duckdb") as connection:
+        connection.execute("CREATE TABLE mine AS SELECT 1 AS n; EXPORT DATABASE 'exported'")
+    assert main(["sql", query, "--database", "archive.duckdb"]) == 1
+    assert capsys.readouterr().err.startswith("ccreport: the database is read only, as a build makes it; save an ")
+    assert not Path("copy").exists()
 
 
 @pytest.mark.parametrize("name", ["rows.csv", "rows.parquet"])

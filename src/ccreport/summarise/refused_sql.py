@@ -17,8 +17,18 @@ WORD: Final = re.compile(r'(?:column|name|Function with name|binding) "?([\w.]+)
 RESERVED: Final = re.compile(r'syntax error at or near "([a-z]+)"$')
 SYNTAX: Final = "syntax error at or near"
 KEYWORDS: Final = ("SELECT", "FROM", "WHERE", "GROUP", "ORDER", "HAVING", "LIMIT", "JOIN", "USING", "DISTINCT", "UNION")
+BEFORE_BY: Final = ("GROUP", "ORDER")
+# COPY FROM runs TO 'x.csv'
+UNENCLOSED: Final = re.compile(r"\s*COPY\s+((?:FROM|SELECT|WITH)\b.*?)\s+TO\b", re.IGNORECASE | re.DOTALL)
+# rtt_ms = 10ms, of which DuckDB refuses the unit
+UNIT: Final = re.compile(r"(?<![\w.])(\d+(?:\.\d+)?)([A-Za-z]+)$")
 # No function matches the given name and argument types 'avg(DOUBLE[])'.
 OF_MANY: Final = re.compile(r"types '(avg|sum)\((STRUCT\(.*|.*\[\])\)'")
+NUMBERS_OF_TEXT: Final = re.compile(r"types '(\w+)\(VARCHAR\)'")
+# Column "flow" does not exist on left side of join
+UNSHARED: Final = re.compile(r'Column "(\w+)" does not exist on \w+ side of join')
+# Copy Function with name "xlsx" is not in the catalog, but it exists in the excel extension.
+OTHER_FORMAT: Final = "Copy Function with name"
 # Functions that people look for, and what they are in SQL.
 SPELT: Final = {"cv": "stddev(x) / avg(x), the coefficient of variation of x"}
 COLUMN: Final = re.compile(r'Referenced column "([^"]+)" not found')
@@ -56,6 +66,7 @@ CALLED: Final = re.compile(r"(?:types '|Type with name )(\w+)")
 LINE: Final = re.compile(r"^(LINE \d+: (?:\.\.\.)?)(.*)\n( *)(\^+)", re.MULTILINE)
 # NOT both
 IN_CAPITALS: Final = re.compile(r"\b[A-Z]{2,}\b")
+NAME: Final = re.compile(r"\w")
 TOKEN: Final = re.compile(r"\w+|[^\w\s]")
 # Candidate bindings: "rtt_ms", "rttvar_ms" · Candidate tables: "m" · Did you mean "runs"?
 NAMES: Final = re.compile(r"(?:Candidate (?:bindings|tables):|Did you mean)(.*)")
@@ -99,8 +110,17 @@ def describe_refusal(
         return f"the condition breaks off behind `{TOKEN.findall(condition)[-1]}`; complete it"
     if other := OTHER_FILE.match(said):
         return f"{other[0]}; SQL of an evaluation reads the tables of its archive, not other files"
-    if meant := _guess_keyword(error):
+    if SYNTAX in said and (unenclosed := UNENCLOSED.match(query)):
+        return f"{said}; write COPY ({unenclosed[1]}) TO 'file.csv'"
+    if meant := _guess_keyword(error) or _name_number(text):
         return f"{said}{meant}"
+    if said.startswith(OTHER_FORMAT):
+        return f"{said.partition(',')[0]}; name a file that ends in .csv, .json or .parquet"
+    if of_text := NUMBERS_OF_TEXT.search(said):
+        column = re.search(rf"\b{of_text[1]}\s*\(\s*([\w.]+)\s*\)", query, re.IGNORECASE)
+        return f"{said.partition('. ')[0]}; {f'`{column[1]}` is text, ' if column else ''}{of_text[1]} takes numbers"
+    if connection and (unshared := UNSHARED.match(said)):
+        return f"{said}{_name_shared(connection, unshared[1], query)}"
     if of_many := OF_MANY.search(said):
         shown = ROW_TYPE.sub("STRUCT(…)", said.partition(". ")[0])
         return f"{shown}; {_name_mean(*of_many.groups())}"
@@ -166,8 +186,30 @@ def _quote(word: str, query: str) -> str:
 
 def _guess_keyword(error: duckdb.Error) -> str:
     """Return which word of SQL is meant by the one before that at which DuckDB lost track, or by a first one."""
-    words = [word for word in find_tokens(error)[-2:] if word.isalpha()] if SYNTAX in str(error) else []
+    tokens = find_tokens(error)[-2:] if SYNTAX in str(error) else ()
+    words = [word for word in tokens if word.isalpha()]
+    if len(tokens) > 1 and tokens[0].upper() in BEFORE_BY and NAME.match(tokens[1]):
+        return f"; write {tokens[0].upper()} BY {tokens[1]}"
     return guess_near(words[0], KEYWORDS) if words and words[0].upper() not in KEYWORDS else ""
+
+
+def _name_number(text: str) -> str:
+    """Return how a number is written whose unit DuckDB refuses; `text` is what it says."""
+    line = LINE.search(text) if SYNTAX in text else None
+    number = UNIT.search(line[2][: len(line[3]) + len(line[4]) - len(line[1])]) if line else None
+    return f"; a number takes no unit: {number[1]}" if number and f'"{number[2]}"' in text else ""
+
+
+def _name_shared(connection: duckdb.DuckDBPyConnection, word: str, query: str) -> str:
+    """Return by which column the tables of a query can be joined, where it names one that they do not share."""
+    tables = list(dict.fromkeys(ASKED.findall(query)))
+    having = (
+        "SELECT column_name FROM duckdb_columns() WHERE table_name IN (SELECT unnest(?)) "
+        "GROUP BY ALL HAVING count(DISTINCT table_name) = ? ORDER BY min(column_index)"
+    )
+    shared = [name for (name,) in connection.execute(having, [tables, len(tables)]).fetchall()]
+    listed = f"; these tables share {', '.join(shared)}" if shared else "; these tables share no column"
+    return _name_longer(word, shared) or guess_near(word, shared) or listed
 
 
 def _name_mean(function: str, kind: str) -> str:

@@ -35,12 +35,17 @@ reproduction    published numbers beside those here, with verdicts; claims has t
 Columns: sql "DESCRIBE measured". Means, of which those of runs alone and of runs beside others differ:
   sql "SELECT sharing, loss_pct, algorithm, count(*), avg(goodput_bps) FROM measured GROUP BY ALL ORDER BY ALL\""""
 WRITES: Final = frozenset(
-    getattr(duckdb.StatementType, name) for name in ("INSERT", "UPDATE", "DELETE", "CREATE", "DROP", "ALTER")
+    getattr(duckdb.StatementType, name)
+    for name in ("INSERT", "UPDATE", "DELETE", "CREATE", "DROP", "ALTER", "EXPORT", "ATTACH")
 )
 # What DESCRIBE gives: of views and tables without constraints only the first two tell anything.
 DESCRIBED: Final = ["column_name", "column_type", "null", "key", "default", "extra"]
 EMPTY: Final = "the query is empty; without one, sql lists the tables"
 READ_ONLY: Final = "the database is read only, as a build makes it; save an answer with COPY (SELECT …) TO 'file.csv'"
+# What only turns out to write as it is run, such as IMPORT DATABASE.
+ATTACHED: Final = "attached in read-only mode"
+LISTED: Final = "; `sql` without a query lists the tables"
+FILE: Final = re.compile(r"\S+\.sql")
 MEANINGS: Final = "The report's page Dictionary has units, sources and whole meanings; the files of schemas/ too."
 NAME: Final = re.compile(r"\w+")
 SENTENCE_END: Final = re.compile(r"(?:\.|;)(?:\s|$)")
@@ -74,6 +79,8 @@ def sql(query: str = TABLES, /, database: Path | None = None, rows: int = 100) -
     """
     if not query.strip(" ;\n"):
         raise InputError(EMPTY)
+    if FILE.fullmatch(query):
+        raise InputError(f'`{query}` is not a query, and sql reads none from files; type sql "$(cat {query})"')
     if rows < 1:
         raise InputError(f"--rows {rows} would show nothing; COUNT(*) in the query counts rows")
     width = shutil.get_terminal_size((WIDE, 0)).columns
@@ -120,7 +127,10 @@ def sql(query: str = TABLES, /, database: Path | None = None, rows: int = 100) -
             lacking = TABLE.search(str(error))
             if lacking and (elsewhere := find_elsewhere(lacking[1], place)):
                 raise QueryError(f"{place.parent.name} has no table {lacking[1]}{elsewhere}") from error
-            raise QueryError(describe_refusal(error, connection, query)) from error
+            if ATTACHED in str(error):
+                raise QueryError(READ_ONLY) from error
+            told = describe_refusal(error, connection, query)
+            raise QueryError(f"{told}{LISTED if lacking and ';' not in told else ''}") from error
     # A terminal obeys what a name of the archive may contain.
     print("\n".join(map(display_name, shown.splitlines())))
     for hint in hints:
