@@ -69,6 +69,14 @@ def test_pairs_of_a_column_become_text_in_csv(tmp_path: Path) -> None:
         (["netperf", IPERF3], "`rpc` reads netperf and flent files: type `ingest rpc FILE`"),
         (["pcap", IPERF3], "`captures` reads tcpdump and tcpdump-log files: type `ingest captures FILE`"),
         (["kernel_drops", str(ROOT / "README.md")], "README.md: not_json: the file is not whole JSON"),
+        (
+            ["iperf3", str(ROOT / "README.md")],
+            "README.md: not_json: no line begins with `{`: this is not JSON of iperf3",
+        ),
+        (
+            ["nginx", IPERF3, "--access-log-format", "combined"],
+            "edge.access_log_format, or --access-log-format of `ingest`, needs $request_time and $bytes_sent",
+        ),
         (["nothing", IPERF3], "there is no format `nothing`; there are campaign, captures, edge, iperf3,"),
         (["ss", "/nowhere"], "/nowhere is not a file"),
         (["ss", IPERF3], "iperf3_p2.json: no_measurement:"),
@@ -86,3 +94,18 @@ def test_a_file_that_another_reader_takes_by_its_name_is_refused(
     path.write_text("{}", encoding="utf-8")
     assert main(["ingest", "metadata", str(path)]) == 1
     assert capsys.readouterr().err == f"ccreport: `campaign` reads session.json: type `ingest campaign {path}`\n"
+
+
+def test_a_recorded_qdisc_alone_lacks_the_metadata_of_its_job(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    recorded = tmp_path / "pre-netem:10.0.0.2:1"
+    recorded.write_text("qdisc netem 1: dev eth0 root refcnt 2 limit 1000 delay 10ms\n", encoding="utf-8")
+    metadata = tmp_path / "jobmeta.json"
+    metadata.write_text('{"name": "j"}', encoding="utf-8")
+    assert main(["ingest", "metadata", str(recorded)]) == 0
+    said = capsys.readouterr().err
+    assert "no_metadata: none of these files is a readable jobmeta.json: " in said
+    assert said.endswith("; give its jobmeta.json, too\n")
+    assert main(["ingest", "metadata", str(recorded), str(metadata)]) == 0
+    assert "no_metadata" not in capsys.readouterr().err

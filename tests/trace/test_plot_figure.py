@@ -31,7 +31,7 @@ def database(tmp_path_factory: pytest.TempPathFactory) -> Path:
     [
         ("nothing", r"nothing is a folder; name the database of an evaluation, such as "),
         ("none.duckdb", "does not exist; name the database of an evaluation, such as results/"),
-        ("evaluation.yaml", "evaluation.yaml cannot be opened: IO Error: "),
+        ("evaluation.yaml", "evaluation.yaml is not a database, or a damaged one; name that of an "),
     ],
 )
 def test_a_path_that_is_not_a_database_is_named(place: str, said: str, tmp_path: Path) -> None:

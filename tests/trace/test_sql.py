@@ -420,3 +420,14 @@ def test_a_file_that_is_not_a_database_is_told(
         assert main([*command, "--database", name]) == 1
         said = f"ccreport: {command[0]}: {name} is not a database; sql \"FROM '{name}'\" asks a file\n"
         assert capsys.readouterr().err.endswith(said.partition(": ")[2].partition(": ")[2])
+
+
+def test_a_damaged_database_is_told(database: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    whole = database.read_bytes()
+    broken = [b"evaluation: auto\n", b"", whole[:100], whole[:-1], whole[:4096] + bytes(4096) + whole[8192:]]
+    for number, content in enumerate(broken):
+        path = tmp_path / f"{number}.duckdb"
+        path.write_bytes(content)
+        assert main(["sql", "FROM runs", "--database", str(path)]) == 1
+        advice = "name that of an evaluation, such as results/esnet-dtn/archive.duckdb, which `make report` builds"
+        assert capsys.readouterr().err == f"ccreport: {path} is not a database, or a damaged one; {advice}\n"

@@ -33,6 +33,12 @@ SHOWN_ROWS: Final = 20
 ENDINGS: Final = (".parquet", ".csv")
 OF_ARCHIVE: Final = ("raw_file_id", "run_id", "flow_id", "experiment_id", "session", "job")
 
+# What is said of an archive is otherwise of files that somebody chose.
+SAID: Final = {
+    "no_metadata": "none of these files is a readable jobmeta.json: loss, pacing, buffer and sender of the job are "
+    "unknown; give its jobmeta.json, too"
+}
+
 
 def ingest(
     format: str,
@@ -48,8 +54,9 @@ def ingest(
     `format` is what one of the folders of `src/ccreport/ingest` reads: captures, iperf3, mpstat, ss and so on. `files`
     may be compressed. With `output`, all rows are written there: one table into a file whose name ends in .parquet or
     .csv, else all as Parquet files of a folder. `edge_paths` is the layout of paths of files of an edge network, as in
-    the configuration. `access_log_format` is nginx's `log_format`, as in the configuration. What could not be used is
-    printed on stderr. Return 1 where there is not one row. Raise InputError for an unknown format, a file that is not
+    the configuration. `access_log_format` is nginx's `log_format`, as in the configuration. What could not be
+    used of files or of their parts is printed on stderr, and the exit status is 0 all the same if there are rows.
+    Return 1 where there is not one row. Raise InputError for an unknown format, a file that is not
     there and several tables for one file.
     """
     try:
@@ -73,7 +80,7 @@ def ingest(
         tables = TableFolder(Path(scratch))
         read_experiment(reader, manifest, Path("/"), tables.folder, settings)
         for row in tables.read("rejects").iter_rows(named=True):
-            print(f"{row['path']}: {row['reason']}: {row['message']}", file=sys.stderr)
+            print(f"{row['path']}: {row['reason']}: {SAID.get(row['reason'], row['message'])}", file=sys.stderr)
         found = {table: tables.read(table) for table in reader.written}
     rows = {table: frame for table, frame in found.items() if frame.height}
     if output is None:

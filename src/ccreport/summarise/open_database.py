@@ -1,5 +1,6 @@
 """A database of results opened, or in a line why a path is not that of one, and rows of it."""
 
+import re
 from pathlib import Path
 from typing import Any, Final
 
@@ -8,6 +9,8 @@ import duckdb
 from ccreport.core.errors import InputError
 
 EXAMPLE: Final = "results/esnet-dtn/archive.duckdb"
+# Of another file, one that was cut, and one with other bytes.
+BROKEN: Final = re.compile("not a valid DuckDB database|Could not read enough bytes|Corrupt database file")
 ZONED: Final = " WITH TIME ZONE"
 
 
@@ -18,7 +21,10 @@ def open_database(path: Path, *, read_only: bool = True) -> duckdb.DuckDBPyConne
     except duckdb.CatalogException as error:
         # It takes a CSV, Parquet or JSON file for a database in memory.
         raise InputError(f"{path} is not a database; sql \"FROM '{path}'\" asks a file") from error
-    except duckdb.IOException as error:
+    except duckdb.Error as error:
+        if BROKEN.search(str(error)):
+            advice = f"name that of an evaluation, such as {EXAMPLE}, which `make report` builds"
+            raise InputError(f"{path} is not a database, or a damaged one; {advice}") from error
         if path.is_file():
             raise InputError(f"{path} cannot be opened: {str(error).partition(chr(10))[0]}") from error
         within = min((*path.glob("*.duckdb"), *path.glob("*/*.duckdb")), default=EXAMPLE)

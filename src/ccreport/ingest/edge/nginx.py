@@ -33,6 +33,7 @@ TIMES: Final = ("msec", "time_iso8601", "time_local")
 SIZES: Final = ("bytes_sent", "body_bytes_sent")
 READ: Final = (*TIMES, *SIZES, "request_time", "status")
 BAD_LINE: Final = ("malformed_record", "`{}` is not a line of the declared format; it is left out")
+SETTING: Final = "edge.access_log_format, or --access-log-format of `ingest`,"
 
 
 class LogFormatError(InputError):
@@ -73,7 +74,7 @@ def compile_format(log_format: str) -> re.Pattern[str]:
         position = match.end()
     pieces.append(re.escape(log_format[position:]))
     if "request_time" not in seen or not seen.intersection(SIZES):
-        raise LogFormatError("edge.access_log_format needs $request_time and $bytes_sent or $body_bytes_sent")
+        raise LogFormatError(f"{SETTING} needs $request_time and $bytes_sent or $body_bytes_sent")
     return re.compile(f"^{''.join(pieces)}\\r?$", re.MULTILINE)
 
 
@@ -84,7 +85,7 @@ def _content_before(literal: str, name: str, *, is_last: bool) -> str:
     """
     if not literal:
         if not is_last:
-            raise LogFormatError("edge.access_log_format has two variables side by side; put a character between them")
+            raise LogFormatError(f"{SETTING} has two variables side by side; put a character between them")
         return ".*"
     first = literal[0]
     if first == '"':
@@ -126,10 +127,7 @@ def _read_file(
 def _explain(lines: int, size: int) -> RawFileError:
     if not size:
         return RawFileError("empty", "the file is empty; no request was logged")
-    message = (
-        f"none of its {lines} lines is of the declared format; set edge.access_log_format, or --access-log-format of "
-        "`ingest`, to nginx's log_format"
-    )
+    message = f"none of its {lines} lines is of the declared format; set {SETTING} to nginx's log_format"
     return RawFileError("no_measurement", message)
 
 

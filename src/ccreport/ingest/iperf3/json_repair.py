@@ -231,6 +231,8 @@ def _read_cut(text: str, start: int) -> Content:
         at = {"offset": byte_offset(text, error.pos), "line": error.lineno}
         if not _is_cut(text, error):
             message = f"the JSON is damaged ({error.msg}): rerun the test, or restore the file from its source"
+            if not OBJECT_LINE.search(text):
+                message = "no line begins with `{`: this is not JSON of iperf3 or pscheduler, or its beginning is lost"
             raise RawFileError("not_json", message, **at) from error
     except (ValueError, RecursionError) as error:
         message = f"the JSON cannot be read ({quote(str(error))}): this is not output of iperf3 or pscheduler"
