@@ -109,3 +109,18 @@ def test_a_recorded_qdisc_alone_lacks_the_metadata_of_its_job(
     assert said.endswith("; give its jobmeta.json, too\n")
     assert main(["ingest", "metadata", str(recorded), str(metadata)]) == 0
     assert "no_metadata" not in capsys.readouterr().err
+
+
+def test_an_empty_file_beside_a_usable_one_is_told_and_is_no_failure(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    empty = tmp_path / "empty.json"
+    empty.touch()
+    assert main(["ingest", "iperf3", IPERF3, str(empty)]) == 0
+    assert "empty.json: empty: " in capsys.readouterr().err
+    assert main(["ingest", "iperf3", str(empty)]) == 1
+    capsys.readouterr()
+    with pytest.raises(SystemExit):
+        main(["ingest", "--help"])
+    told = " ".join(capsys.readouterr().out.split())
+    assert "is printed on stderr; the exit status is 0 all the same where `files` have rows" in told

@@ -351,6 +351,13 @@ def test_what_goes_to_the_standard_output_stands_there_alone(database: Path, cap
     assert (printed.out, printed.err) == ("number\n7\n", "1 row written\n")
 
 
+def test_rows_go_through_a_pipe_as_json(database: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    query = "COPY (SELECT 7 AS number) TO '/dev/stdout' (FORMAT json)"
+    assert query.partition("TO")[2] in (ROOT / "reports/commands.qmd").read_text()
+    assert main(["sql", query, "--database", str(database)]) == 0
+    assert capfd.readouterr().out == '{"number":7}\n'
+
+
 def test_an_answer_that_cannot_be_saved_is_not_the_databases_fault(
     database: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -52,12 +52,12 @@ def ingest(
     """Read files of one format, whatever they are called, and print their rows as tables.
 
     `format` is what one of the folders of `src/ccreport/ingest` reads: captures, iperf3, mpstat, ss and so on. `files`
-    may be compressed. With `output`, all rows are written there: one table into a file whose name ends in .parquet or
-    .csv, else all as Parquet files of a folder. `edge_paths` is the layout of paths of files of an edge network, as in
-    the configuration. `access_log_format` is nginx's `log_format`, as in the configuration. What could not be
-    used of files or of their parts is printed on stderr, and the exit status is 0 all the same if there are rows.
-    Return 1 where there is not one row. Raise InputError for an unknown format, a file that is not
-    there and several tables for one file.
+    may be compressed. What cannot be used of `files`, or of parts of one, is printed on stderr; the exit status is 0
+    all the same where `files` have rows, and 1 where they have none. With `output`, all rows are written there: one
+    table into a file whose name ends in .parquet or .csv, else all as Parquet files of a folder. `edge_paths` is the
+    layout of paths of files of an edge network, as in the configuration. `access_log_format` is nginx's `log_format`,
+    as in the configuration. Raise InputError for an unknown format, a file that is not there and several tables for one
+    file.
     """
     try:
         reader = find_reader(format)
