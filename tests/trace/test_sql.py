@@ -168,6 +168,7 @@ def test_an_empty_query_is_refused(query: str, database: Path, capsys: pytest.Ca
         ("FROM runs JOIN flows USING (nothing)", "side of join; these tables share run_id, "),
         ("SELECT avg(job) FROM runs", "'avg(VARCHAR)'; `job` is text, avg takes numbers\n"),
         ("SELECT stddev(job || 'a') FROM runs", "'stddev(VARCHAR)'; stddev takes numbers\n"),
+        ("SELECT year(job) FROM runs", "'year(VARCHAR)'. You might need to add explicit type casts.\n"),
         ("DESCRIBE nosuch", "nosuch does not exist; `sql` without a query lists the tables\n"),
         ("FROM nosuch", "nosuch does not exist; `sql` without a query lists the tables\n"),
     ],

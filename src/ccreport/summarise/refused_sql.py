@@ -24,7 +24,8 @@ UNENCLOSED: Final = re.compile(r"\s*COPY\s+((?:FROM|SELECT|WITH)\b.*?)\s+TO\b", 
 UNIT: Final = re.compile(r"(?<![\w.])(\d+(?:\.\d+)?)([A-Za-z]+)$")
 # No function matches the given name and argument types 'avg(DOUBLE[])'.
 OF_MANY: Final = re.compile(r"types '(avg|sum)\((STRUCT\(.*|.*\[\])\)'")
-NUMBERS_OF_TEXT: Final = re.compile(r"types '(\w+)\(VARCHAR\)'")
+# … 'avg(VARCHAR)', and below it among others: avg(x DOUBLE, /) -> DOUBLE; year takes dates alone
+NUMBERS_OF_TEXT: Final = re.compile(r"types '(\w+)\(VARCHAR\)'.*\t\1\(\w+ (?:DOUBLE|DECIMAL)", re.DOTALL)
 # Column "flow" does not exist on left side of join
 UNSHARED: Final = re.compile(r'Column "(\w+)" does not exist on \w+ side of join')
 # Copy Function with name "xlsx" is not in the catalog, but it exists in the excel extension.
@@ -116,7 +117,7 @@ def describe_refusal(
         return f"{said}{meant}"
     if said.startswith(OTHER_FORMAT):
         return f"{said.partition(',')[0]}; name a file that ends in .csv, .json or .parquet"
-    if of_text := NUMBERS_OF_TEXT.search(said):
+    if of_text := NUMBERS_OF_TEXT.search(text):
         column = re.search(rf"\b{of_text[1]}\s*\(\s*([\w.]+)\s*\)", query, re.IGNORECASE)
         return f"{said.partition('. ')[0]}; {f'`{column[1]}` is text, ' if column else ''}{of_text[1]} takes numbers"
     if connection and (unshared := UNSHARED.match(said)):
