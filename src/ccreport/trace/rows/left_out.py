@@ -36,9 +36,19 @@ UNCOUNTED: Final = {"interrupted": " (not counted as an attempt)"}
 
 def read_condition(connection: duckdb.DuckDBPyConnection, trace: Trace, row: Mapping[str, Any]) -> str:
     """Return the condition by which the evaluation selects the runs of a row's table; no text where that has none."""
-    asked = row["table_name"] if trace.table == COMPARISONS else trace.table
+    return _read_own(connection, row["table_name"] if trace.table == COMPARISONS else trace.table)
+
+
+def read_whole_condition(connection: duckdb.DuckDBPyConnection, table: str, summary: pl.DataFrame) -> str:
+    """Return the condition by which runs are in any row of a table; no text where that has none."""
+    asked = summary["table_name"].unique(maintain_order=True) if table == COMPARISONS else [table]
+    conditions = list(dict.fromkeys(_read_own(connection, name) for name in asked))
+    return " OR ".join(f"({one})" for one in conditions) if len(conditions) > 1 else conditions[0]
+
+
+def _read_own(connection: duckdb.DuckDBPyConnection, table: str) -> str:
     query = "SELECT comment FROM duckdb_views() WHERE view_name = ? AND comment IS NOT NULL"
-    found = connection.execute(query, [find_view(asked)]).fetchall()
+    found = connection.execute(query, [find_view(table)]).fetchall()
     return str(found[0][0]) if found else ""
 
 
@@ -81,26 +91,41 @@ def describe_left_out(
     *,
     is_full: bool = False,
 ) -> list[str]:
-    """Return lines on runs that have a row's labels and are not among its own.
+    """Return lines on runs that have a row's labels, or its conditions, and are not among its own.
 
     Suspect ones that would be among them are listed, with what is suspect; of others it is counted why they are not,
     and they are listed if the text `is_full`.
     """
     if trace.table in GROUPED:
         return describe_recorded_runs(connection, trace, trace.select_source(row), is_full=is_full)
-    runs = connection.sql(write_candidates(connection, trace.table)).pl()
-    labels = trace.list_labels(row)
-    # Where rows are told apart by more than the labels of runs, others that have these are not alike.
-    if not labels or set(labels) - set(runs.columns):
+    if (alike := _find_alike(connection, condition, trace, row)) is None:
         return []
-    own = trace.select_source(row)["run_id"].unique()
-    alike = runs.filter(~pl.col("run_id").is_in(own.implode()), *trace.match_labels(row))
     reasons = explain_left_out(
         connection, trace, condition, alike, lambda held, text: f"{held}, where the table has {text}"
     )
     lines, has_reasons = _list_reasons(connection, reasons, REASONS_AT_MOST, is_full=is_full)
     hint = " (--full lists all)" if has_reasons and not is_full else ""
     return ["", f"Left out, though alike{hint}:", *(lines or ["  no run"])]
+
+
+def _find_alike(
+    connection: duckdb.DuckDBPyConnection, condition: str, trace: Trace, row: Mapping[str, Any]
+) -> pl.DataFrame | None:
+    """Return the runs that have a row's labels, or where runs have none of these its conditions, and are not its own.
+
+    Null where that says nothing of them: of a row without runs, or of a table without a condition.
+    """
+    runs: pl.DataFrame = connection.sql(write_candidates(connection, trace.table)).pl()
+    labels = trace.list_labels(row)
+    if labels and set(labels) <= set(runs.columns):
+        own = trace.select_source(row)["run_id"].unique()
+        return runs.filter(~pl.col("run_id").is_in(own.implode()), *trace.match_labels(row))
+    own = trace.select_runs(row)["run_id"].unique()
+    if not condition or own.is_empty():
+        return None
+    conditions = runs.filter(pl.col("run_id").is_in(own.implode())).select("condition_id")
+    # Runs of the same conditions may be those of another row.
+    return runs.join(conditions, on="condition_id", how="semi").join(trace.source, on="run_id", how="anti")
 
 
 def describe_runs_of_table(

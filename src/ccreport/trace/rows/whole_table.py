@@ -4,7 +4,7 @@ import duckdb
 import polars as pl
 
 from ccreport.trace.rows.edge import GROUPED
-from ccreport.trace.rows.left_out import describe_recorded_runs, describe_runs_of_table, read_condition
+from ccreport.trace.rows.left_out import describe_recorded_runs, describe_runs_of_table, read_whole_condition
 from ccreport.trace.rows.load_trace import load_trace
 from ccreport.trace.rows.select_rows import list_fitting
 
@@ -14,14 +14,14 @@ def describe_table(
 ) -> list[str]:
     """Return lines on a table of several rows; all runs that it leaves out are listed if the text `is_full`.
 
-    Of a table without a condition on runs, such as one that compares cells of others, only the rows are told.
+    Of a table without a condition on runs, only the rows are told.
     """
     first, *rows = list_fitting(table, summary, summary)
     lines = [first, *(f"  {row}" for row in rows)]
     trace = load_trace(connection, table)
     if table in GROUPED:
         return [*lines, *describe_recorded_runs(connection, trace, trace.source, is_full=is_full)]
-    condition = read_condition(connection, trace, summary.row(0, named=True))
-    if not condition or "table_name" in summary.columns:
+    condition = read_whole_condition(connection, table, summary)
+    if not condition:
         return lines
     return [*lines, *describe_runs_of_table(connection, condition, trace, summary, is_full=is_full)]
