@@ -382,6 +382,8 @@ def test_a_folder_of_results_has_the_database_of_a_table(tmp_path: Path, monkeyp
     assert find_elsewhere("jobs", tmp_path / "results/c/archive.duckdb") == (
         "; the evaluations a, b have it: --database results/a or results/b"
     )
+    with pytest.raises(InputError, match=r"^no published table `cpu`; the evaluation a has it: --database results/a$"):
+        explain("cpu", database=tmp_path / "results/b/archive.duckdb")
     with pytest.raises(InputError, match=r"^no database at a; did you mean `results/a`\?$"):
         find_databases(Path("a"))
     # After a build of another archive by another evaluation, the configured one is of the archive before.

@@ -244,10 +244,13 @@ def _list_views(database: Path) -> set[str]:
 def _list_names(connection: duckdb.DuckDBPyConnection) -> set[str]:
     """Return what `sql` can ask of a database and of what was made with it, beside published tables."""
     views = connection.execute("SELECT view_name FROM duckdb_views() WHERE NOT internal").fetchall()
-    ((path,),) = connection.execute(
-        "SELECT path FROM duckdb_databases() WHERE database_name = current_database()"
-    ).fetchall()
-    return {view for (view,) in views} | {made.stem for made in Path(path).parent.glob("*.parquet")}
+    return {view for (view,) in views} | {made.stem for made in _find_path(connection).parent.glob("*.parquet")}
+
+
+def _find_path(connection: duckdb.DuckDBPyConnection) -> Path:
+    query = "SELECT path FROM duckdb_databases() WHERE database_name = current_database()"
+    ((path,),) = connection.execute(query).fetchall()
+    return Path(path)
 
 
 def list_verdicts(database: Path) -> list[tuple[int, str, str]]:
@@ -287,7 +290,8 @@ def find_table(connection: duckdb.DuckDBPyConnection, name: str) -> str:
         raise InputError(f"several tables begin with `{name}`: {', '.join(fitting)}")
     if not fitting:
         of_run, of_view = describe_run(connection, name), describe_view(name, _list_names(connection))
-        hint = of_run or of_view or describe_column(name) or guess(name, tables)
+        elsewhere = find_elsewhere(name, _find_path(connection)) if name in QUERIES else ""
+        hint = of_run or of_view or elsewhere or describe_column(name) or guess(name, tables)
         raise InputError(f"no published table `{name}`{hint}")
     return fitting[0]
 
