@@ -135,10 +135,11 @@ class CommandParser(argparse.ArgumentParser):
             if re.match(r"--?[A-Za-z]\S*$", option) and not any(name.startswith(option) for name in known):
                 self.error(f"no option `{option}`{guess_near(option, known)}")
 
-    def refuse_unknown(self, given: Sequence[str]) -> None:
-        """End where arguments are left that are neither options nor expected; the first is named."""
+    def refuse_unknown(self, given: Sequence[str], typed: Sequence[str]) -> None:
+        """End where arguments of those typed are left that are neither options nor expected; the first is named."""
         if given:
-            example = EXAMPLES.get(self.prog.removeprefix(PROGRAM).strip())
+            is_text = typed[0] in ("explain", "sql") and "=" not in given[0]
+            example = f'{typed[0]} "{" ".join(typed[1:]).partition(" -")[0]}"' if is_text else EXAMPLES.get(typed[0])
             as_in = f", as in `{PROGRAM} {example}`" if example else ""
             self.error(f"one argument too many, `{given[0]}`; put what has blanks in quotes{as_in}")
 
@@ -180,8 +181,7 @@ def add_options(parser: argparse.ArgumentParser, command: Callable[..., int | No
             parser.add_argument(name, type=kind, nargs=count, default=default, help=about)
         elif kind is bool:
             # Rules say either in any case, people only what they want.
-            is_for_people = parser.prog.split()[-1] in FOR_PEOPLE
-            action: Any = "store_true" if is_for_people else argparse.BooleanOptionalAction
+            action: Any = "store_true" if parser.prog.split()[-1] in FOR_PEOPLE else argparse.BooleanOptionalAction
             parser.add_argument(option, action=action, default=False, help=about)
         elif kind in LISTS:
             # An option given twice has the values of both.
@@ -275,7 +275,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         commands[given[0]].refuse_options(given[1:])
     parsed, unknown = parser.parse_known_args(given)
     options: dict[str, Any] = vars(parsed)
-    commands[options["command"]].refuse_unknown(unknown)
+    commands[options["command"]].refuse_unknown(unknown, given)
     commands[options["command"]].refuse_negative(options)
     command = find_command(name := options.pop("command"))
     options |= {"root": find_root(options["root"])} if "root" in options else {}

@@ -279,6 +279,10 @@ def test_a_misspelt_command_is_answered_with_the_one_meant(capsys: pytest.Captur
         ),
         (["collect", "--campaign", "x", "--dryrun"], "collect: no option `--dryrun`; did you mean `--dry-run`?"),
         (["sql", "FROM", "runs"], "sql: one argument too many, `runs`; put what has blanks in quotes, as in `python"),
+        (
+            ["explain", "claim", "3", "--full"],
+            'explain: one argument too many, `3`; put what has blanks in quotes, as in `python -m ccreport explain "cl',
+        ),
         (["explain", "table_2", "loss_pct=1"], "explain: one argument too many, `loss_pct=1`; put what has blanks in"),
         (["sql", "--rows", "x"], "sql: --rows: `x` is not a whole number."),
         (
