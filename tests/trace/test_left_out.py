@@ -255,3 +255,22 @@ def test_a_row_of_rpcs_beside_bulk_flows_rests_on_their_runs(
     (query,) = re.findall("  The row's: (.*)", printed)
     with connect(database) as connection:
         assert {*connection.sql(query).pl()["run_id"]} == {"r16", "r17"}
+
+
+@pytest.mark.parametrize(("table", "key"), [("staggered_flows", "flow"), ("servers", "client")])
+def test_a_row_of_a_flow_or_client_lists_its_own_numbers(
+    table: str, key: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    facts = FACTS | {"scenario": "staggered", "clients_count": 2, "condition_id": "a", "rtt_nominal_ms": 40.0}
+    tables = gather(*(run(n, {"bbr": 8.0, "cubic": 2.0 + n}, **facts) for n in (1, 2)))
+    for flow in tables["flows"]:
+        flow["client_number"] = 1 if flow["cc"] == "bbr" else 2
+        flow |= {"receiver_bytes": flow["goodput_bps"] / 8, "receiver_s": 1.0}
+    database = build_database(tmp_path, tables, ROOT / "evaluations/brakmo-bbr.yaml")
+    with connect(database) as connection:
+        trace = load_trace(connection, table)
+        for row in connection.sql(f"FROM {table}").pl().iter_rows(named=True):
+            rates = [8e6, 8e6] if row[key] == "1" else [3e6, 4e6] if row[key] == "2" else [11e6, 12e6]
+            assert trace.select_runs(row)["rate_bps"].to_list() == pytest.approx(rates)
+    explain(table, row=f"{key}=2", database=database)
+    assert f"  Of each of these: {key} = '2' AND {key}_algorithm = 'CUBIC'\n" in capsys.readouterr().out

@@ -41,20 +41,33 @@ bulk_of_runs AS (
             THEN 8 * sum(moved_bytes) / nullif(max(start_s + moving_s) - min(start_s), 0) END AS rate_bps,
         min(rate_bps) AS rate_min_bps,
         max(rate_bps) AS rate_max_bps,
-        sum(cwnd_mean_segments_count * weight ORDER BY flow_id) / nullif(sum(weight ORDER BY flow_id), 0) AS cwnd,
+        sum(cwnd_mean_segments_count * weight ORDER BY flow_id) / nullif(sum(weight ORDER BY flow_id), 0)
+            AS cwnd_mean_segments_count,
         avg(rtt_mean_ms ORDER BY flow_id) AS rtt_mean_ms,
         sum(retransmits_count) AS retransmits_count,
         sum(segments_count ORDER BY flow_id) AS segments_count
     FROM both_levels
     GROUP BY ALL
 ),
+tests AS (
+    SELECT
+        run_id, raw_file_id, path, test_number, session, job, host, parameter_value, rtt_nominal_ms,
+        coalesce(client_number::VARCHAR, '1') AS client,
+        algorithm AS client_algorithm,
+        request_bytes, response_bytes, buffer_bytes,
+        8 * transaction_rate_tps * (request_bytes + response_bytes) AS rate_bps,
+        flow_rtt_ms AS rtt_mean_ms,
+        latency_min_ms, latency_mean_ms, latency_max_ms, latency_p50_ms, latency_p90_ms, latency_p99_ms, latency_p999_ms,
+        retransmits_count, segments_count
+    FROM labelled_rpc
+    JOIN (SELECT raw_file_id, test_number, client_number FROM rpc_tests) USING (raw_file_id, test_number)
+),
 rpc_cells AS (
     SELECT
-        session, job, host, parameter_value, rtt_nominal_ms, coalesce(client_number::VARCHAR, '1') AS client,
-        algorithm AS client_algorithm, labelled_rpc.request_bytes, labelled_rpc.response_bytes,
+        session, job, host, parameter_value, rtt_nominal_ms, client, client_algorithm, request_bytes, response_bytes,
         any_value(buffer_bytes) AS buffer_bytes,
         count(*) AS tests_count,
-        avg(flow_rtt_ms ORDER BY raw_file_id, test_number) AS rtt_mean_ms,
+        avg(rtt_mean_ms ORDER BY raw_file_id, test_number) AS rtt_mean_ms,
         [list(rate_bps ORDER BY raw_file_id, test_number) FILTER (rate_bps IS NOT NULL)] AS rates,
         min(rate_bps) AS rate_min_bps,
         max(rate_bps) AS rate_max_bps,
@@ -68,11 +81,7 @@ rpc_cells AS (
         sum(retransmits_count) / count(retransmits_count) AS retransmits_mean_count,
         sum(retransmits_count) FILTER (segments_count > 0)
             / nullif(sum(segments_count ORDER BY raw_file_id, test_number), 0) AS retransmit_ratio
-    FROM labelled_rpc
-    JOIN (SELECT raw_file_id, test_number, client_number FROM rpc_tests) USING (raw_file_id, test_number),
-    LATERAL (
-        SELECT 8 * transaction_rate_tps * (labelled_rpc.request_bytes + labelled_rpc.response_bytes) AS rate_bps
-    )
+    FROM tests
     GROUP BY ALL
 ),
 pings AS (
@@ -88,7 +97,7 @@ bulk_cells AS (
         any_value(flows_count) AS flows_count,
         any_value(rate_basis) AS rate_basis,
         count(*) AS tests_count,
-        avg(cwnd ORDER BY run_id) AS cwnd_mean_segments_count,
+        avg(cwnd_mean_segments_count ORDER BY run_id) AS cwnd_mean_segments_count,
         avg(rtt_mean_ms ORDER BY run_id) AS rtt_mean_ms,
         any_value(rtt_ping_ms) AS rtt_ping_ms,
         [list(rate_bps ORDER BY run_id) FILTER (rate_bps IS NOT NULL)] AS rates,

@@ -11,6 +11,7 @@ WITH chosen AS (
 placed AS (
     SELECT
         chosen.*,
+        flow_id,
         algorithms.algorithm,
         coalesce(flows.start_offset_s, 0) AS start_s,
         CASE rate_basis WHEN 'goodput' THEN goodput_bps ELSE throughput_bps END AS rate_bps,

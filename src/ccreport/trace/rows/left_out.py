@@ -1,6 +1,6 @@
 """Runs that a row of a published table does not have although they look like its own: suspect, uncounted, others."""
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from typing import Any, Final
 
 import duckdb
@@ -56,13 +56,16 @@ def describe_selection(condition: str, trace: Trace, row: Mapping[str, Any]) -> 
     """Return lines on how the runs of a row are selected, with a query that lists them."""
     if not condition or trace.table in GROUPED:
         return []
-    which = [
-        f"{name} {'IS NULL' if row[name] is None else f'= {_quote(row[name])}'}"
-        for name in trace.list_labels(row)
-        if row[name] is not None or trace.source[name].count()
-    ]
-    query = f"FROM {name_source(trace.table)}{' WHERE ' if which else ''}{' AND '.join(which)}"
-    return ["", "Which runs these are:", describe_condition(condition, trace.table), f"  The row's: {query}"]
+    names = [name for name in trace.list_labels(row) if row[name] is not None or trace.source[name].count()]
+    query = f"FROM {name_source(trace.table)}{' WHERE ' if names else ''}{_write_values(names, row)}"
+    lines = ["", "Which runs these are:", describe_condition(condition, trace.table), f"  The row's: {query}"]
+    of_runs = [f"  Of each of these: {_write_values(trace.parts, row)}"] if trace.parts else []
+    return [*lines, *of_runs]
+
+
+def _write_values(names: Iterable[str], row: Mapping[str, Any]) -> str:
+    parts = (f"{name} {'IS NULL' if row[name] is None else f'= {_quote(row[name])}'}" for name in names)
+    return " AND ".join(parts)
 
 
 def describe_condition(condition: str, table: str) -> str:

@@ -23,6 +23,11 @@ from ccreport.trace.rows.select_rows import ALGORITHM
 VIEWS: Final = {"witnesses": "reconciliation"}
 # Their queries read all tests of RPCs beside the runs of their view.
 BESIDE_RPC: Final = frozenset({"servers"})
+# Of tables whose rows are of flows or clients: what their queries have of each in a run, which the means are of.
+PARTS: Final = {
+    "staggered_flows": "SELECT * EXCLUDE (flow_number, weight) FROM observed",
+    "servers": "FROM bulk_of_runs UNION ALL BY NAME FROM tests",
+}
 # Columns of keys over which a table compares its rows: a number rests on the runs of all of them.
 COMPARED: Final = {"modes": ("algorithm",), "stability": ("algorithm",)}
 # Which run it was, in the order of the archive's folders.
@@ -32,6 +37,7 @@ COMMENT: Final = re.compile(r"--.*")
 ALL_ALGORITHMS: Final = "all"
 # What a test of RPCs has beside its run: its path is no path of packets.
 RAW_FILE: Final = "raw_file"
+FLOW: Final = "flow_id"
 # A bound of a comparison, not a number of its runs.
 EQUAL: Final = "equal_within_pct"
 
@@ -42,11 +48,13 @@ class Trace:
 
     `source` is the view that the table's query reads; `runs` has of it what there is to show: run_id, experiment_id,
     result_path, `IDENTITY` and the columns `selecting`, `compared` (by which runs of one row differ) and `values`.
-    `files` are all that a step read.
+    Where rows are of flows or clients, `runs` has a row for each, with the columns `parts` of the key that tell them
+    apart. `files` are all that a step read.
     """
 
     table: str
     selecting: tuple[str, ...]
+    parts: tuple[str, ...]
     compared: tuple[str, ...]
     values: tuple[str, ...]
     source: pl.DataFrame
@@ -63,7 +71,7 @@ class Trace:
     def shown(self) -> tuple[str, ...]:
         """Return the columns by which runs of one row may differ: identity, what is compared, values."""
         identity = ("host",) if self.table in GROUPED else IDENTITY
-        return tuple(dict.fromkeys([*identity, *self.compared, *self.values]))
+        return tuple(dict.fromkeys([*identity, *self.parts, *self.compared, *self.values]))
 
     def list_labels(self, row: Mapping[str, Any]) -> list[str]:
         """Return the columns of runs that a row's runs have as the row has them."""
@@ -86,7 +94,7 @@ class Trace:
 
     def select_runs(self, row: Mapping[str, Any]) -> pl.DataFrame:
         """Return what a row of the table is made of, of `runs`; where it compares two algorithms, theirs alone."""
-        labels = tuple(self.list_labels(row))
+        labels = (*self.list_labels(row), *self.parts)
         runs = self._divide_runs(labels).get(tuple(row[name] for name in labels), self.runs.clear())
         pairs = [name for name in self.compared if f"{SIDES[0]}_{name}" in row]
         own = (pl.col(name).is_in([row[f"{side}_{name}"] for side in SIDES]) for name in pairs)
@@ -106,6 +114,8 @@ def load_trace(connection: duckdb.DuckDBPyConnection, table: str, files: ReadFil
     words = set(re.findall(r"\w+", COMMENT.sub("", read_query(table))))
     key = load_schema(table).key
     selecting = tuple(name for name in key if name in source.columns)
+    runs = _load_parts(connection, table) if table in PARTS else source
+    parts = tuple(name for name in key if name in runs.columns and name not in selecting)
     pairs = (name.removeprefix(f"{SIDES[0]}_") for name in key if name.startswith(f"{SIDES[0]}_"))
     compared = (*COMPARED.get(table, ()), *(name for name in pairs if name in source.columns))
     values = (
@@ -113,28 +123,38 @@ def load_trace(connection: duckdb.DuckDBPyConnection, table: str, files: ReadFil
         if is_edge
         else tuple(
             name
-            for name, kind in source.schema.items()
-            if name in words and kind.is_numeric() and name not in (*selecting, EQUAL) and not name.endswith("_rank")
+            for name, kind in runs.schema.items()
+            if name in words
+            and (kind.is_numeric() or name == FLOW)
+            and name not in (*selecting, EQUAL)
+            and not name.endswith("_rank")
         )
     )
     facts = ("experiment_id", *IDENTITY, "result_path")
-    runs = source.rename({"path": RAW_FILE}, strict=False)
-    if set(facts) - set(source.columns):
-        missing = [name for name in facts if name not in source.columns]
+    runs = runs.rename({"path": RAW_FILE}, strict=False)
+    if missing := [name for name in facts if name not in runs.columns]:
         known = connection.sql("FROM labelled_runs").pl()
         runs = runs.join(known.select("run_id", *missing), on="run_id", how="left", maintain_order="left")
-    shown = list(dict.fromkeys(["run_id", *facts, *selecting, *compared, *values]))
+    shown = list(dict.fromkeys(["run_id", *facts, *selecting, *parts, *compared, *values]))
     # A run may have a row for each of its algorithms, unless they share it, or for each of its raw files.
     for telling, differing in ((ALGORITHM, []), (RAW_FILE, [RAW_FILE])):
         if telling in shown or telling not in runs.columns:
             continue
         rows = runs.select(*shown, *differing).unique()
-        if rows.select({"run_id", *selecting, *compared}).is_duplicated().any():
+        if parts or rows.select({"run_id", *selecting, *parts, *compared}).is_duplicated().any():
             compared, shown = (*compared, telling), [*shown, telling]
     rows = runs.select(shown).unique()
-    order = ["session", "job", "host", "iteration", "rtt_ms", "run_id", *selecting, *compared]
+    order = ["session", "job", "host", "iteration", "rtt_ms", "run_id", *selecting, *parts, *compared]
     ordered = rows.sort(list(dict.fromkeys([*order, *shown])), nulls_last=True)
-    return Trace(table, selecting, compared, values, source, ordered, files or load_files_by_algorithm(connection))
+    files = files or load_files_by_algorithm(connection)
+    return Trace(table, selecting, parts, compared, values, source, ordered, files)
+
+
+def _load_parts(connection: duckdb.DuckDBPyConnection, table: str) -> pl.DataFrame:
+    """Return what the numbers of a table of `PARTS` are means of: a row for each run and flow or client."""
+    common, _, _ = read_query(table).rpartition("\nSELECT\n")
+    parts: pl.DataFrame = connection.sql(f"{common}\n{PARTS[table]}").pl()
+    return parts
 
 
 def find_view(table: str) -> str:
