@@ -312,9 +312,11 @@ def test_without_a_row_the_runs_that_a_table_leaves_out_are_told(
     ]
     assert main(["explain", "table_2", "--database", str(database), "--full"]) == 0
     assert "\n    r8\n" in capsys.readouterr().out
-    # What compares cells of other tables has no condition of its own.
+    # What compares cells of other tables has their conditions.
     assert main(["explain", "comparisons", "--database", str(database)]) == 0
-    assert "Left out" not in capsys.readouterr().out
+    printed = capsys.readouterr().out
+    assert " OR (path_class = 'testbed' AND " in printed
+    assert "  1 run: not counted, not TCP\n" in printed
 
 
 def test_without_a_database(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
