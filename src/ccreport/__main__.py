@@ -175,9 +175,8 @@ def add_options(parser: argparse.ArgumentParser, command: Callable[..., int | No
         # argparse fills in what follows a per cent sign.
         about = help_text.replace("%", "%%")
         if parameter.kind is parameter.POSITIONAL_ONLY:
-            is_list = kind in LISTS
-            count = "+" if is_list else None if required else "?"
-            kind = kind.__args__[0] if is_list else kind
+            count = "+" if kind in LISTS else None if required else "?"
+            kind = kind.__args__[0] if kind in LISTS else kind
             parser.add_argument(name, type=kind, nargs=count, default=default, help=about)
         elif kind is bool:
             # Rules say either in any case, people only what they want.
@@ -188,8 +187,7 @@ def add_options(parser: argparse.ArgumentParser, command: Callable[..., int | No
             listed = parser.add_argument(option, type=kind.__args__[0], nargs="*", action="extend", help=about)
             listed.required, listed.default = required, default if default is None else [*default]
         elif get_origin(kind) is Literal:
-            values = kind.__args__
-            facts = {"choices": values, "metavar": name.upper(), "required": required, "default": default}
+            facts = {"choices": kind.__args__, "metavar": name.upper(), "required": required, "default": default}
             parser.add_argument(option, action=Once, help=about, **facts)
         else:
             kind = kind.__args__[0] if kind in (Path | None, str | None) else kind

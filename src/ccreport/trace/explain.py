@@ -16,6 +16,7 @@ from ccreport.summarise.grids.plain_numbers import find_quantity
 from ccreport.summarise.open_results import open_results
 from ccreport.summarise.questions import COMPARISONS
 from ccreport.trace.claims.explain_claim import describe_claim, find_claim, has_claim
+from ccreport.trace.claims.judged import list_claims
 from ccreport.trace.compared_cells import show_compared
 from ccreport.trace.comparison import TERMS, describe_comparison
 from ccreport.trace.explain_exhibit import KINDS, describe_all, describe_figure, find_exhibit, has_exhibit, has_namesake
@@ -26,7 +27,6 @@ from ccreport.trace.find_table import (
     find_databases,
     find_results,
     find_table,
-    list_claims,
     list_tables,
     note_unconfigured,
     resolve_built,

@@ -15,7 +15,8 @@ from ccreport.figures.select.declaration import RUNS, FigureDeclaration, choose_
 from ccreport.summarise.database import quote_name
 from ccreport.summarise.open_results import is_outdated, open_results
 from ccreport.trace.claims.checked_runs import SHOWN
-from ccreport.trace.find_table import find_databases, find_evaluation, list_claims, list_tables, list_verdicts
+from ccreport.trace.claims.judged import list_claims, list_verdicts
+from ccreport.trace.find_table import find_databases, find_evaluation, list_tables
 from ccreport.trace.origins import show_query
 from ccreport.trace.raw_files import load_files_by_algorithm
 from ccreport.trace.rows.select_rows import name_row

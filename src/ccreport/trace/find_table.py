@@ -7,14 +7,12 @@ from pathlib import Path
 from typing import Any, Final
 
 import duckdb
-import polars as pl
 
 from ccreport.core.declarations import QUERIES, SCHEMAS
 from ccreport.core.declared_files import read_declared, show_path
 from ccreport.core.errors import InputError
 from ccreport.core.evaluation import (
     AUTO,
-    CLAIMS,
     SAMPLE,
     choose_evaluation,
     choose_sections,
@@ -22,7 +20,6 @@ from ccreport.core.evaluation import (
     resolve_evaluation,
 )
 from ccreport.core.schema_problems import find_near, guess, guess_near
-from ccreport.core.tables import conform
 from ccreport.summarise.database import connect
 from ccreport.summarise.open_results import is_outdated, open_results
 from ccreport.trace.absent_tables import describe_column, describe_run, describe_view
@@ -251,27 +248,6 @@ def _find_path(connection: duckdb.DuckDBPyConnection) -> Path:
     query = "SELECT path FROM duckdb_databases() WHERE database_name = current_database()"
     ((path,),) = connection.execute(query).fetchall()
     return Path(path)
-
-
-def list_verdicts(database: Path) -> list[tuple[int, str, str]]:
-    """Return number, name and verdict of the claims that were judged beside a database, in their order.
-
-    The verdict is in the words of pages, and in those of the table where an older version judged.
-    """
-    judged = _read_claims(database)
-    words = judged.get_column("claim_verdict_shown", default=judged["claim_verdict"])
-    rows = judged.select("claim_number", "claim", words.alias("words"))
-    return rows.unique("claim_number", keep="first", maintain_order=True).rows()
-
-
-def list_claims(database: Path) -> list[str]:
-    """Return the names of the claims that were judged beside a database, in their order."""
-    return _read_claims(database)["claim"].unique(maintain_order=True).to_list()
-
-
-def _read_claims(database: Path) -> pl.DataFrame:
-    path = database.parent / f"{CLAIMS}.parquet"
-    return pl.read_parquet(path) if path.is_file() else conform(pl.DataFrame(), CLAIMS)
 
 
 def list_published(connection: duckdb.DuckDBPyConnection) -> list[str]:

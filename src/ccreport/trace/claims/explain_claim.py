@@ -32,7 +32,8 @@ from ccreport.summarise.open_results import REBUILD, open_results
 from ccreport.trace.claims.checked_runs import LISTED, MEASURED, SHOWN, find_runs, join_runs, parse_query
 from ccreport.trace.claims.compared_means import describe_cvs, describe_parts
 from ccreport.trace.claims.deciding_rows import NOTHING, Deciding, describe_deciding
-from ccreport.trace.find_table import find_databases, find_evaluation, list_claims, list_published, list_tables
+from ccreport.trace.claims.judged import list_claims
+from ccreport.trace.find_table import find_databases, find_evaluation, list_published, list_tables
 from ccreport.trace.raw_files import load_files_by_algorithm
 from ccreport.trace.rows.left_out import describe_suspects
 from ccreport.trace.shown_runs import show_files, show_runs
