@@ -632,6 +632,17 @@ def test_published_values_in_another_encoding_say_what_to_do(tmp_path: Path) -> 
         read_expected(path, "table_2_testbed", ALLOWED)
 
 
+def test_a_misspelt_label_of_a_published_row_is_refused(tmp_path: Path) -> None:
+    labels = {"test_group": {"cases": [{"value": "no loss", "when": "loss_pct = 0"}], "otherwise": "'others'"}}
+    declared = {"title": "a", "algorithms": {"BBR": {"members": ["bbr"]}}, "labels": labels}
+    declared |= {"tables": {"table_2_testbed": {"title": "b", "rows": ["test_group"], "columns": ["algorithm"]}}}
+    declared |= {"reproduction": {"table_2_testbed": {"expected": "paper.csv", "line_rate_bps": 10_000_000_000}}}
+    write_yaml(tmp_path / "mine.yaml", declared)
+    (tmp_path / "paper.csv").write_text("\n".join([HEADER, published("BBR", 8, group="no los")]), encoding="utf-8")
+    with pytest.raises(InputError, match=r"line 2: test_group is 'no los'; did you mean `no loss`\?$"):
+        read_published(tmp_path / "mine.yaml")
+
+
 def test_a_published_rate_in_bits_is_refused(tmp_path: Path) -> None:
     told = "paper.csv, line 3: mean_gbps is 8e+09, and the line rate 10 Gbit/s; write Gbit/s, as the column's name says"
     with pytest.raises(InputError) as caught:

@@ -164,6 +164,14 @@ def test_a_text_that_no_run_has_is_told_with_what_there_is(tmp_path: Path) -> No
             ":22: figures.one.where: no run has mode = 'single'; there ",
         ),
         (
+            TEXT.replace("site <> 'elsewhere'", "mode = 'CUBIC'"),
+            ":22: figures.one.where: no run has mode = 'CUBIC'; there are both, reno",
+        ),
+        (
+            TEXT.replace("site <> 'elsewhere'", "mode = 'alone'"),
+            ":22: figures.one.where: no run has mode = 'alone'; there ",
+        ),
+        (
             TEXT.replace("sharing = 'alone'", "mode <> 'boht'"),
             ":34: claims.one.checks.0.sql: no run has mode = 'boht'; ",
         ),

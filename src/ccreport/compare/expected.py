@@ -8,6 +8,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
+import duckdb
+
 from ccreport.compare.verdicts import spread_of_interval, spread_published
 from ccreport.core.declared_files import DeclarationError, blame, show_path
 from ccreport.core.errors import InputError
@@ -15,7 +17,7 @@ from ccreport.core.evaluation import PUBLISHED_COLUMNS, load_evaluation
 from ccreport.core.schema_problems import Place, format_place, guess, guess_near
 from ccreport.core.tables import Column, TableError, load_schema, read_table
 from ccreport.core.text import count_things
-from ccreport.core.units import name_buckets
+from ccreport.summarise.label_values import list_values
 from ccreport.summarise.statistics.contrasts import Spread
 
 NUMBER: Final = re.compile(r"\d+(?:\.\d+)?")
@@ -60,10 +62,10 @@ def read_published(evaluation: Path) -> dict[str, list[Expected]]:
     Raise InputError, which names file and line, where one cannot be used, or nearly has a name of the scale.
     """
     declared = load_evaluation(evaluation)
-    allowed = {
-        "algorithm": list(declared["algorithms"]),
-        "rtt_bucket": name_buckets(declared["rtt_bucket_edges_ms"]),
-    }
+    with duckdb.connect() as connection:
+        known = list_values(connection, declared)
+    allowed: dict[str, Collection[str]] = {name: known[name] for name in declared["labels"] if name in known}
+    allowed |= {"algorithm": list(declared["algorithms"]), "rtt_bucket": known["rtt_bucket"]}
     published = {}
     for table, facts in declared["reproduction"].items():
         path = evaluation.parent / facts["expected"]

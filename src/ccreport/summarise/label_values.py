@@ -46,7 +46,7 @@ def check_label_values(connection: duckdb.DuckDBPyConnection, evaluation: Path) 
     `connection` is to any database. Labels whose value comes from an expression may have any.
     """
     declared = load_evaluation(evaluation)
-    known = _list_values(connection, declared)
+    known = list_values(connection, declared)
     trees = [(place, _parse(connection, text)) for place, text in _list_sql(declared)]
     compared = ((place, *pair) for place, tree in trees for pair in _list_compared(tree))
     for place, label, value in itertools.chain(compared, _list_published(declared)):
@@ -108,11 +108,12 @@ def list_unmet_texts(connection: duckdb.DuckDBPyConnection, evaluation: Path) ->
     """Yield what `list_unmet` does; of tables without rows only what is nearly the name of an algorithm, or `both`."""
     declared = load_evaluation(evaluation)
     groups: Mapping[str, Any] = declared["algorithms"]
-    absent = {*groups, *(member for facts in groups.values() for member in facts["members"]), "both"}
+    members = {member for facts in groups.values() for member in facts["members"]}
+    absent = {*members, "both"}
     columns = {name for name, kind, *_ in connection.sql("DESCRIBE labelled_runs").fetchall() if kind == "VARCHAR"}
-    columns -= {*_list_values(connection, declared), *ALGORITHM_COLUMNS}
+    columns -= {*list_values(connection, declared), *ALGORITHM_COLUMNS}
     names = {
-        "cc": {member for facts in groups.values() for member in facts["members"]},
+        "cc": {*members},
         "algorithm": {*groups},
     }
     for cc, algorithm in connection.execute("SELECT cc, algorithm FROM algorithms").fetchall():
@@ -144,7 +145,8 @@ def list_unmet_texts(connection: duckdb.DuckDBPyConnection, evaluation: Path) ->
         if column in ALGORITHM_COLUMNS and (hint := _guess_algorithm(column, value, names, suggest)):
             problem = f"{format_place(place)}: no run has {column} = '{value}'{hint}"
             yield blame(evaluation, DeclarationError(problem, place, TOKEN.findall(value)))
-        if column not in columns or value in absent or value in (held := list_held(column)):
+        is_declared = value in absent or (value in groups and column != "mode")
+        if column not in columns or is_declared or value in (held := list_held(column)):
             continue
         hint = guess_near(value, held) if has_runs or value not in KNOWN else ""
         if not hint and has_runs and (column == "mode" or is_empty(place)):
@@ -173,7 +175,7 @@ def _guess_algorithm(
     return ""
 
 
-def _list_values(connection: duckdb.DuckDBPyConnection, declared: Mapping[str, Any]) -> dict[str, set[str]]:
+def list_values(connection: duckdb.DuckDBPyConnection, declared: Mapping[str, Any]) -> dict[str, set[str]]:
     """Return all values that labels can have, and those columns of `runs` that have few, by name."""
     known = {column.name: set(column.enum) for column in load_schema("runs").columns if column.enum}
     known |= {label: {value} for label, value in DEFAULT_LABELS.items()} | {LOSS_PATTERN: set(PATTERNS)}

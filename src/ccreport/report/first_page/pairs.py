@@ -63,7 +63,8 @@ def mark_published(questions: pl.DataFrame, compared: pl.DataFrame) -> pl.DataFr
     cells = compared.filter(comparison=PAPER)
     # A question says that a size is one of a buffer, and a cell does not.
     question = pl.col("question").str.strip_prefix("buffer ")
-    states = cells.select("table_name", pl.col("cell").alias("asked"), pl.col("cell_state").alias(PUBLISHED)).unique()
+    # Of a pair the worse state, which is the last in the alphabet: suspect, missing, compared.
+    states = cells.group_by("table_name", asked="cell").agg(pl.col("cell_state").max().alias(PUBLISHED))
     is_published = pl.col("table_name").is_in(cells["table_name"].unique().implode())
     return (
         questions.with_columns(asked=question)
