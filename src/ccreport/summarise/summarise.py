@@ -39,6 +39,7 @@ from ccreport.summarise.grids.publication import (
     mark_unpublished,
     read_shown_names,
     show_names,
+    show_names_within,
 )
 from ccreport.summarise.grids.shared_runs import share_names, share_runs
 from ccreport.summarise.grids.with_suspects import describe_suspects
@@ -144,7 +145,10 @@ def lay_out_table(
             notes.append("No selected run has a goodput.")
     summary = name_tables(summary, declared.get("short_titles", {}))
     summary, schema = show_labels(summary, load_schema(table), declared)
-    summary = show_names(summary, declared.get("shown", NOTHING_SHOWN))
+    summary = show_names(summary, shown_names := declared.get("shown", NOTHING_SHOWN))
+    if "cell" in summary.columns:
+        # Published values name their cells as questions name theirs.
+        summary = summary.with_columns(show_names_within(summary["cell"], shown_names))
     if "evaluation" in declared:
         summary = show_algorithms(summary, declared["evaluation"])
     if "evaluation" in declared and "question" in summary.columns:

@@ -89,6 +89,9 @@ def test_published_numbers_have_the_digits_that_are_printed() -> None:
     assert "Value" not in grid.headings
     places = [grid.headings.index(heading) for heading in ("Published value", "Published low", "Published high")]
     shown = [[row[place].text for place in places] for row in grid.cells]
+    named = DECLARED_NUMBERS | {"shown": {"buffer": {"1": "one BDP"}}}
+    with_names = lay_out_table(conform(pl.DataFrame(rows), "published_values"), "published_values", named)
+    assert [row[-1] for row in with_names.names] == ["one BDP", "2", "3"]
     assert shown == [["100", "99.5", "100.5"], ["1234.5", "1234.45", "1234.55"], ["0.3", "0.25", "–"]]
 
 
@@ -111,6 +114,7 @@ def test_an_evaluations_heading_keeps_the_unit_of_its_column(column: str, own: s
 
 def test_rows_of_another_table_go_by_its_title() -> None:
     titles = {"table_2_testbed": "Table II: mean", "means": "Goodput by orbit", "retransmits": "Retransmit ratio"}
+    titles |= {"table_3_paths": "My paths: mean"}
     rows = pl.DataFrame({"table_name": [*titles]})
     named = name_tables(rows, shorten_titles({name: {"title": title} for name, title in titles.items()}))
-    assert named["table_name"].to_list() == ["Table II", "Goodput by orbit", "retransmits"]
+    assert named["table_name"].to_list() == ["Table II", "Goodput by orbit", "retransmits", "My paths"]

@@ -25,6 +25,7 @@ UNITS: Final = {
     "cv": " CV (%)",
     "utc": " (UTC)",
 }
+OWN_TITLED: Final = (MEANS, "table_")
 # Names that say more to a program than to a reader.
 HEADINGS: Final = {
     "cc": "Algorithm",
@@ -247,8 +248,8 @@ def _list_of_quantity(rows: pl.DataFrame) -> list[str]:
 def shorten_titles(tables: Mapping[str, Mapping[str, Any]]) -> dict[str, str]:
     """Return what tables of an evaluation are called in rows of others, by name: "Table II" of "Table II: mean …"."""
     titles = {name: facts["title"].partition(":")[0] for name, facts in tables.items()}
-    # Each evaluation asks something else of means, and says so in its title.
-    return {name: title for name, title in titles.items() if title.startswith("Table ") or name == MEANS}
+    # Each evaluation asks something else of means and of the paper's tables, and says so in its title.
+    return {name: title for name, title in titles.items() if title.startswith("Table ") or name.startswith(OWN_TITLED)}
 
 
 def name_tables(rows: pl.DataFrame, titles: Mapping[str, str]) -> pl.DataFrame:
