@@ -109,6 +109,10 @@ def test_a_word_gives_the_bounds_and_a_release_has_them_beside_it(tmp_path: Path
     ("bounds", "said"),
     [
         ("", r":10: claims.one, check `a`: .*; name a word, at_least or at_most"),
+        (
+            ", at_least: 800, at_most: 950, paper: 870_000_000",
+            r":10: claims.one, check `a`: `paper` is 8.7e\+08 and a bound 800; write both in the same unit",
+        ),
         (", at_least: 5, at_most: 3", r":10: claims.one, check `a`: no value is at least 5 and at most 3"),
     ],
 )
@@ -200,6 +204,7 @@ printed: {tables: [means]}
             "[b, x, 600]",
             "published.text.cells.1: write a value of each of size, then the number",
         ),
+        (16, "[600, 700]", "[null, null]", "published.text.cells.1: a range has at least one end: [80, null]"),
         (16, "[600, 700]", "600 s", "published.text.cells.1: `600 s` is not a number or a range"),
         (7, "  published_values: {title: c}\n", "", "published: declare `published_values: {title: …}` in `tables`"),
         (13, "'{}'", "'{'", "published.text.columns.size: `{` is not allowed here: Words with one `{}`, where the val"),

@@ -7,7 +7,7 @@ checked here as well.
 
 import math
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -29,6 +29,8 @@ STEP: Final = 0.1
 HALF_STEP: Final = 0.05
 NEAR_LINE_RATE: Final = 0.85
 LEAST_LOSS: Final = 1e-4
+# No bound is so many times the published value.
+UNIT_FACTOR: Final = 100
 
 
 @dataclass(frozen=True)
@@ -221,6 +223,17 @@ def list_wrong_bounds(claim: str, checks: Sequence[Mapping[str, Any]]) -> Iterat
         elif len(given) > 1 and check["at_least"] > check["at_most"]:
             said = f"claims.{claim}, check `{check['name']}`: no value is at least {check['at_least']:g}"
             yield (*place[:-1], "at_most"), f"{said} and at most {check['at_most']:g}"
+        elif word is None and (bound := _find_other_unit(check.get("paper"), given.values())):
+            said = f"claims.{claim}, check `{check['name']}`: `paper` is {check['paper']:g} and a bound {bound:g}"
+            yield (*place[:-1], "paper"), f"{said}; write both in the same unit"
+
+
+def _find_other_unit(value: float | None, bounds: Iterable[float]) -> float | None:
+    """Return the first bound where all are so far from a published value that their unit is another, else None."""
+    if value is None or value <= 0:
+        return None
+    is_far = [bound > 0 and not 1 / UNIT_FACTOR < bound / value < UNIT_FACTOR for bound in bounds]
+    return next(iter(bounds)) if is_far and all(is_far) else None
 
 
 def list_wrong_published(evaluation: Mapping[str, Any]) -> Iterator[tuple[Place, str]]:
@@ -245,8 +258,10 @@ def _list_wrong_numbers(exhibit: str, facts: Mapping[str, Any]) -> Iterator[tupl
         place, said = ("published", exhibit, "cells", number), f"published.{exhibit}.cells.{number}"
         if len(key) != len(facts["columns"]) or any(isinstance(part, list) for part in key):
             yield place, f"{said}: write a value of each of {', '.join(facts['columns'])}, then the number"
-        elif isinstance(value, str) or (low, high) == (None, None):
+        elif isinstance(value, str):
             yield place, f"{said}: `{value}` is not a number or a range"
+        elif (low, high) == (None, None):
+            yield place, f"{said}: a range has at least one end: [80, null]"
         elif (first := held.setdefault(tuple(key), number)) != number:
             yield place, f"{said}: repeats cells.{first}"
         elif low is not None and high is not None and low > high:
