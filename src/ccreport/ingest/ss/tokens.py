@@ -195,11 +195,6 @@ def token_table() -> Ints:
     return table
 
 
-def slots_of(columns: tuple[str, ...]) -> Ints:
-    """Return the lines of the cells that these columns are in."""
-    return np.array([SLOTS[column] for column in columns], np.int64)
-
-
 def columns_known_zero(seen: int) -> list[str]:
     """Return the columns in which a missing value is zero, from the tokens that a file has shown (one bit each)."""
     shown = [token for number, token in enumerate(TOKENS) if seen >> number & 1 and token.ss]
