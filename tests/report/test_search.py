@@ -64,7 +64,7 @@ def test_a_page_without_main_or_with_nothing_in_it_has_no_documents(tmp_path: Pa
 
 def test_documents_are_a_script_that_holds_any_text(tmp_path: Path):
     write_search(write_page(tmp_path, '<main><h1>&lt;/script&gt; é\u2028</h1><p>"quoted" \\ text</p></main>'))
-    script = (tmp_path / "search_documents.js").read_bytes().decode("ascii")
+    script = (tmp_path / "search_documents.js").read_text(encoding="utf-8")
     assert script.startswith("const searchDocuments = [\n")
     rows = json.loads(script.removeprefix("const searchDocuments = ").rstrip().removesuffix(";"))
     assert rows == [["a.html", "", "</script> é", "", '"quoted" \\ text']]

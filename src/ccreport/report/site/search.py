@@ -135,8 +135,9 @@ def list_documents(site: Path) -> list[Document]:
 
 def write_search(site: Path) -> None:
     """Write the documents of a finished site into it."""
-    rows = ",\n".join(json.dumps(document) for document in list_documents(site))
-    (site / DOCUMENTS).write_text(f"const searchDocuments = [\n{rows}\n];\n", encoding="ascii")
+    # The script has the encoding of the page that loads it, which spells no sign in six letters.
+    rows = ",\n".join(json.dumps(document, ensure_ascii=False) for document in list_documents(site))
+    (site / DOCUMENTS).write_text(f"const searchDocuments = [\n{rows}\n];\n", encoding="utf-8")
 
 
 def add_search(project: Path) -> None:
