@@ -29,8 +29,15 @@ from ccreport.report.markup.blocks import (
 )
 from ccreport.report.markup.escape import escape_text
 from ccreport.summarise.database import connect
+from ccreport.summarise.grids.cells import find_shared
 from ccreport.summarise.grids.grid import rate_unit
-from ccreport.summarise.grids.headings import find_quantity_unit, name_quantities, name_tables, shorten_titles
+from ccreport.summarise.grids.headings import (
+    describe_shared,
+    find_quantity_unit,
+    name_quantities,
+    name_tables,
+    shorten_titles,
+)
 from ccreport.summarise.grids.links import ROWS_PER_PAGE, page_of_cells, select_shown
 from ccreport.summarise.grids.plain_numbers import (
     MEGABITS,
@@ -69,10 +76,12 @@ def trace_cells(evaluation: Path, database: Path, summaries: Path, output: Path)
         for table, declared in tables.items():
             shown = select_shown(read_table(table, [summaries / f"{table}.parquet"]), declared)
             trace = load_trace(connection, table, files)
-            firsts = _name_firsts(table, shown, declared | about)
+            own = declared | about
+            own |= {"shared": find_shared(_name_rows(shown, own), load_schema(table)), "rates": _find_rate_unit(shown)}
+            firsts = _name_firsts(table, shown, own)
             # A table without rows has a page as well.
             for first in range(1, max(shown.height, 1) + 1, ROWS_PER_PAGE):
-                facts = declared | about | {"pages": _link_pages(table, firsts, first), "rates": _find_rate_unit(shown)}
+                facts = own | {"pages": _link_pages(table, firsts, first)}
                 content = render_page(trace, shown[first - 1 : first - 1 + ROWS_PER_PAGE], facts, first=first)
                 (output / f"{page_of_cells(table, first)}.qmd").write_text(content, encoding="utf-8")
 
@@ -87,7 +96,7 @@ def _name_firsts(table: str, shown: pl.DataFrame, declared: Mapping[str, Any]) -
     """Return the words of the first line of each page, by its number."""
     named = _name_rows(shown.with_row_index("line_number", 1).gather_every(ROWS_PER_PAGE), declared)
     return {
-        row["line_number"]: shorten(", ".join(name_line(table, row)), WORDS_WIDTH, placeholder=" …")
+        row["line_number"]: shorten(", ".join(name_line(table, row, declared["shared"])), WORDS_WIDTH, placeholder=" …")
         for row in named.iter_rows(named=True)
     }
 
@@ -110,7 +119,8 @@ def render_page(
 
     `declared` is what the evaluation declares of the table, under `database` the path of its database, under
     `short_titles` what its tables are called in rows of others, under `pages` links to the table's other pages, under
-    `rates` the unit of its rates, and under `suspects` the suspect runs.
+    `rates` the unit of its rates, under `shared` what all its rows have, which names no row, and under `suspects` the
+    suspect runs.
     """
     runs_of_rows = [trace.select_runs(row) for row in summary.iter_rows(named=True)]
     if sum(runs.height for runs in runs_of_rows) * LINE_BYTES > largest:
@@ -182,6 +192,10 @@ def _render_head(
     yield f"---\n{yaml.safe_dump(header, sort_keys=False, allow_unicode=True)}---\n"
     yield f"{about}\n"
     yield f"{ABOUT_FILES}\n"
+    if said := describe_shared(
+        {name: value for name, value in declared.get("shared", {}).items() if value is not None}
+    ):
+        yield f"{escape_text(said)}\n"
     if declared.get("pages"):
         yield declared["pages"]
     if is_cut:

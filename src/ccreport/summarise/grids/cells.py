@@ -141,7 +141,7 @@ def lay_out_rows(
     the column behind the mean that it belongs to.
     """
     summary = name_quantities(summary)
-    shared = {} if is_whole else _find_shared(summary, schema)
+    shared = {} if is_whole else find_shared(summary, schema)
     given = [column for column in schema.columns if column.name in summary.columns and column.name not in shared]
     stubs = _find_stubs([column.name for column in given], schema.key)
     intervals = find_ends([column.name for column in given])
@@ -193,7 +193,7 @@ def _name_rows(keys: pl.DataFrame) -> list[list[str]]:
     return names
 
 
-def _find_shared(summary: pl.DataFrame, schema: TableSchema) -> dict[str, Any]:
+def find_shared(summary: pl.DataFrame, schema: TableSchema) -> dict[str, Any]:
     """Return the key columns in which all of several rows have one value, with that."""
     if summary.height < 2:
         return {}

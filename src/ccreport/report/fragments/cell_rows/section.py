@@ -1,7 +1,7 @@
 """The section of a row on a page of cells: its numbers, its runs and their raw files, what it leaves out, a command."""
 
 import shlex
-from collections.abc import Mapping, Sequence
+from collections.abc import Container, Mapping, Sequence
 from functools import lru_cache
 from pathlib import Path
 from typing import Any, Final
@@ -66,7 +66,7 @@ def render_row(
     `declared` is as `render_page` has it, `suspects` are the runs that the row would have if they were not suspect. Of
     many runs the first `runs_at_most` are listed.
     """
-    key, line = load_schema(trace.table).key, " · ".join(name_line(trace.table, shown))
+    key, line = load_schema(trace.table).key, " · ".join(name_line(trace.table, shown, declared.get("shared", ())))
     parts = [f"## {escape_text(line)} {{#cell-{number}}}\n"]
     rates = declared.get("rates", MEGABITS)
     numbers = {name: value for name, value in shown.items() if name not in key}
@@ -87,9 +87,10 @@ def render_row(
     return [*parts, close_fold()]
 
 
-def name_line(table: str, shown: Mapping[str, Any]) -> list[str]:
-    """Return the words that name a line of a table, but for identifiers that only machines read."""
-    return [name_key(name, shown[name]) for name in load_schema(table).key if not name.endswith("_id")]
+def name_line(table: str, shown: Mapping[str, Any], shared: Container[str] = ()) -> list[str]:
+    """Return the words that name a line of a table, but for what all have and identifiers that only machines read."""
+    named = [name for name in load_schema(table).key if not name.endswith("_id") and name not in shared]
+    return [name_key(name, shown[name]) for name in named]
 
 
 def render_numbers(numbers: Mapping[str, Any], rates: RateUnit = MEGABITS) -> str:
