@@ -78,7 +78,7 @@ def check_sql_of_evaluations(wildcards):
         for result in [pool.submit(*check) for check in checks]:
             try:
                 for problem in result.result() or ():
-                    logger.warning(f"warning: {problem}")
+                    warn_once(f"warning: {problem}")
             except InputError as error:
                 stop(error)
             except Exception:

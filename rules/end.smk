@@ -69,7 +69,7 @@ def warn_of_doubtful():
             *list_doubtful(declared["algorithms"], path),
             *([margin] if margin else []),
         ):
-            logger.warning(f"warning: {problem}")
+            warn_once(f"warning: {problem}")
 
 
 def warn_of_unmet_conditions():
@@ -81,7 +81,7 @@ def warn_of_unmet_conditions():
     for name, path in EVALUATION_FILES.items():
         try:
             for problem in list_doubtful_values(RESULTS / name, path):
-                logger.warning(f"warning: {problem}")
+                warn_once(f"warning: {problem}")
         except Error:
             # An older database, which this build did not need.
             continue
