@@ -61,7 +61,8 @@ def load_evaluations():
 def check_sql_of_evaluations(wildcards):
     """Try the SQL of each evaluation that was changed after its database was made, and read its published values.
 
-    It is an input function that names no file. `-n` calls it as a build does, before the first job; the processes of jobs do not try again.
+    It is an input function that names no file. `-n` calls it as a build does, before the first job; the processes of
+    jobs do not try again.
     """
     checks = []
     for name, path in EVALUATION_FILES.items() if workflow.is_main_process else ():
@@ -101,18 +102,22 @@ def check_sql(evaluation):
     # Only here, as loading them takes half a second.
     from ccreport.compare.claims import check_claims
     from ccreport.figures.select.check_sql import check_sql as check_figures
-    from ccreport.summarise.label_values import check_label_values, list_unmet
-    from ccreport.summarise.label_values import list_unmet_texts
+    from duckdb import Error
+    from ccreport.summarise import label_values
     from ccreport.summarise.view_columns import open_without_rows
 
     with open_without_rows(evaluation) as connection:
         check_figures(connection, evaluation)
         check_claims(connection, evaluation)
-        check_label_values(connection, evaluation)
+        label_values.check_label_values(connection, evaluation)
         database = RESULTS / evaluation.stem / "archive.duckdb"
         if has_own_results() and database.exists():
-            return list(list_unmet(database, evaluation))
-        return list(list_unmet_texts(connection, evaluation))
+            try:
+                return list(label_values.list_unmet(database, evaluation))
+            except (Error, InputError):
+                # Made by another version, damaged, or without its tables: this build makes it anew.
+                pass
+        return list(label_values.list_unmet_texts(connection, evaluation))
 
 
 def check_published(evaluation):

@@ -97,7 +97,8 @@ def load_comparison(path: Path, algorithm: str = "", settings: Mapping[str, Any]
 def make_comparison(first: str, second: str, campaign: Path, settings: Mapping[str, Any]) -> Comparison:
     """Return the comparison of two sides of the command line, each as `read_side` takes it.
 
-    `settings` are any others of the schema, whose defaults hold else. Raise InputError where there is no such campaign.
+    `settings` are any others of the schema, whose defaults hold otherwise. Raise InputError where the campaign is not
+    there.
     """
     sides = {"a": read_side(first), "b": read_side(second)}
     if not campaign.is_file():

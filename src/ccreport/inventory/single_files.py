@@ -102,9 +102,9 @@ def list_problems(format: str, path: Path) -> list[str]:
 
 def _refuse_others(reader: Reader, path: Path) -> None:
     """Raise InputError for a file that by its name only another reader takes."""
-    named = [one for one in READERS if any(path.name == kind.session_file for kind in one.kinds)]
-    if named and reader not in named:
-        raise InputError(f"`{named[0].name}` reads {path.name}: type `ingest {named[0].name} {path}`")
+    takers = [taker for taker in READERS if any(path.name == kind.session_file for kind in taker.kinds)]
+    if takers and reader not in takers:
+        raise InputError(f"`{takers[0].name}` reads {path.name}: type `ingest {takers[0].name} {path}`")
 
 
 def _check_output(output: Path) -> None:

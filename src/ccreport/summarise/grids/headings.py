@@ -25,6 +25,7 @@ UNITS: Final = {
     "cv": " CV (%)",
     "utc": " (UTC)",
 }
+# Tables that go by their own titles in rows of others, by what their names begin with.
 OWN_TITLED: Final = (MEANS, "table_")
 # Names that say more to a program than to a reader.
 HEADINGS: Final = {
