@@ -1,5 +1,6 @@
 """Paths and names that stand for nothing: refused before anything is decided, on a fresh and on a built tree."""
 
+import os
 import re
 import shutil
 import subprocess
@@ -334,6 +335,19 @@ def test_a_text_that_no_run_has_is_told_at_the_end(built: Checkout) -> None:
     assert done.returncode == 0, done.stderr
     said = r"^warning: own/esnet-dtn\.yaml:\d+: tables\.\w+\.where: no run has mode = 'boht'; did you mean `both`\?$"
     assert len(re.findall(said, done.stderr, re.MULTILINE)) == 1
+
+
+def test_a_damaged_database_does_not_keep_an_edited_evaluation_from_being_built(built: Checkout) -> None:
+    database = built.results / "esnet-dtn/archive.duckdb"
+    kept, edited = database.read_bytes(), write_evaluation(built, "mode = 'both'", "mode = 'boht'")
+    try:
+        database.write_bytes(b"damaged")
+        os.utime(database, (0, 0))
+        done = ask(built, edited, options=("-n",))
+    finally:
+        database.write_bytes(kept)
+    assert done.returncode == 0, done.stderr
+    assert (done.stdout + done.stderr).count("no run has mode = 'boht'; did you mean `both`?") == 1
 
 
 def test_results_of_another_evaluation_are_named(built: Checkout) -> None:
