@@ -69,7 +69,7 @@ def warn_of_doubtful():
             *list_doubtful(declared["algorithms"], path),
             *([margin] if margin else []),
         ):
-            warn_once(f"warning: {problem}")
+            logger.warning(f"warning: {problem}")
 
 
 def warn_of_unmet_conditions():
