@@ -379,7 +379,6 @@ def test_a_quotient_shows_what_it_is_of(results: Path) -> None:
                 f"{within} WHERE rtt_bucket = 'short'",
                 f"{compared} WHERE algorithm = 'none'",
                 f"{compared} GROUP BY algorithm",
-                "SELECT mean_of(list(rate)) FROM measured",
                 "SELECT 1 AS value, 2 AS n",
             )
         }
@@ -390,8 +389,45 @@ def test_a_quotient_shows_what_it_is_of(results: Path) -> None:
         None,
         None,
         None,
-        None,
     ]
+
+
+def test_a_part_is_told_as_a_mean_only_where_it_is_one(results: Path) -> None:
+    both = "mean_of(list(rate) FILTER (rtt_ms < 15))"
+    led = "quotient_of(list(rate) FILTER (rtt_ms > 50), list(rate) FILTER (rtt_ms < 15))"
+    tests = "SELECT {'id': run_id || '/' || repetition} AS run FROM measured, (SELECT unnest([1, 2]) AS repetition)"
+    cvs = "SELECT [{'cv': cv, 'weight': 0.5, 'variance': 0.5} for cv in [0.1, 0.3]] AS cvs"
+    # Of runs 1 to 4 with 10, 10, 20 and 60 ms and 1, 2, 3 and 4 of 1000 segments sent again.
+    told = {
+        "SELECT mean_of(list(rate)) FROM measured": "mean of 4 runs",
+        "SELECT mean_of(list(rate)) FROM (FROM measured UNION ALL FROM measured)": "mean of 8 values of 4 runs",
+        "SELECT mean_of(list(retransmits)) FROM measured": "4 runs: 10 retransmits over 4,000 segments",
+        "SELECT mean_of(list({'run': run, 'x': rtt_ms, 'y': 2.5})) FROM measured": (
+            "4 runs: sum of x 100 over sum of y 10"
+        ),
+        "SELECT mean_of(list({'run': run, 'x': if(rtt_ms < 15, NULL, 1), 'y': 1.0})) FROM measured": "mean of 2 runs",
+        f"SELECT mean_of(list({{'run': run, 'x': 1.0, 'y': 1.0}})) FROM ({tests})": "mean of 8 repetitions",
+        # Of each run its own ratio.
+        "SELECT difference_of(list({'run': run, 'x': rtt_ms, 'y': rtt_ms / 2}), list({'run': run, 'x': 1, 'y': 1})) "
+        "FROM measured": "2.000 (mean of 4 runs) less 1.000 (mean of 4 runs)",
+        f"SELECT cv_quotient(cvs, cvs, 3) FROM ({cvs})": " over ".join(
+            ["20.00 % (mean of 2 CVs of 1 cell, each counting alike)"] * 2
+        ),
+        f"SELECT nearness({both}, {both}, {both}) FROM measured": (
+            "9.500 Mbit/s (of 2 runs) beside 9.500 Mbit/s (of 2 runs) and 9.500 Mbit/s (of 2 runs)"
+        ),
+        f"SELECT quotient_of_quotients({led}, {led}) FROM measured": " over ".join(
+            ["3.158 (a quotient, of at least 1 run a side)"] * 2
+        ),
+    }
+    with open_results(results / "archive.duckdb") as connection:
+        _prepare(connection, results / "none")
+        assert {query: describe_parts(connection, query) for query in told} == told
+        # Tests that follow each other in a run are that run's.
+        assert find_runs(connection, f"SELECT mean_of(list({{'run': run, 'x': 1.0, 'y': 1.0}})) FROM ({tests})") == (
+            {"r1", "r2", "r3", "r4"},
+            True,
+        )
 
 
 def test_the_coefficients_of_variation_behind_a_mean_are_listed_by_cell(results: Path) -> None:

@@ -36,7 +36,8 @@ COMPUTED: Final = re.compile(
     r"(?=\()"
 )
 LISTED: Final = """
-CREATE TEMP MACRO listed_mean_of(runs) AS list_transform(known_runs(runs), lambda r: r.run.id);
+-- Of tests that follow each other in a run the id is that of the run, with a number: run/2.
+CREATE TEMP MACRO listed_mean_of(runs) AS list_transform(known_runs(runs), lambda r: split_part(r.run.id, '/', 1));
 CREATE TEMP MACRO listed_quotient_of(a, b) AS listed_mean_of(a) || listed_mean_of(b);
 CREATE TEMP MACRO listed_difference_of(a, b) AS listed_mean_of(a) || listed_mean_of(b);
 CREATE TEMP MACRO listed_quotient_of_quotients(a, b) AS a || b;

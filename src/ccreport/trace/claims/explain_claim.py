@@ -1,4 +1,4 @@
-"""What the verdict on a claim is made of: its checks with values and bounds, their queries, and their runs."""
+"""What the verdict on a claim follows from: its checks with values and bounds, their queries, and their runs."""
 
 import contextlib
 import re
@@ -49,14 +49,19 @@ CALLED: Final = re.compile(r"claim\s+", re.IGNORECASE)
 # What the words that queries of checks are written with stand for.
 WORDS: Final = {
     "measured": "a row for each run and algorithm of steady tests that count",
-    "rate": "goodput, or throughput where no receiver reports",
-    "share": "the rate over the line rate",
-    "retransmits": "retransmitted over sent segments",
-    "mean_of": "the mean over all runs of a list; of retransmits the sum over the sum",
-    "quotient_of": "the mean of the first list's runs over that of the second's",
-    "quotient_of_quotients": "the first quotient of means over the second",
-    "difference_of": "the mean of the first list's runs less that of the second's",
+    "rate": "goodput, or throughput where no receiver reports (x; y is 1)",
+    "share": "the rate over the line rate (x; y is 1)",
+    "retransmits": "retransmitted segments (x) and sent segments (y)",
+    "mean_of": "of the rows of a list, the sum of their x over the sum of their y: their mean where y is 1",
+    "quotient_of": "mean_of of the first list over that of the second",
+    "quotient_of_quotients": "the first quotient over the second",
+    "difference_of": "the mean of x over y of the first list's rows less that of the second's",
+    "nearness": "the first over the geometric mean of the other two: below 1 it is nearer to the second",
+    "share_of": "the first count over the second",
     "cv_quotient": "the mean coefficient of variation of the first list over that of the second",
+    "rate_cells": "the cells of Table II that runs fall into, each with the rates of its conditions (strata)",
+    "pooled_cvs": "the coefficient of variation of a cell, over all its runs",
+    "within_cvs": "the coefficients of variation of a cell's conditions",
 }
 
 
@@ -191,8 +196,8 @@ def _show_check(
     """Return the lines of one of a claim's checks; `runs_count` runs are behind its number, or only read.
 
     `check` is what the evaluation declares of it. `deciding` is which row has the value, where that is the extreme of
-    several. `plain` is the interval that the query gives, where that which judges is wider; `parts` are what a quotient
-    or difference is of.
+    several. `plain` is the interval that the query gives, where that which judges is wider; `parts` are what it is
+    computed from.
     """
     lack = name_lack(row)
     if row["value"] is None and runs_count and is_exact:
@@ -215,7 +220,7 @@ def _show_check(
     facts = {
         "here": None if row["value"] is None else show_plain(row["value"]),
         "which": deciding.which or None,
-        "made of": parts,
+        "from": parts,
         INTERVAL: interval,
         "paper": None if row["paper_value"] is None else show_given(row["paper_value"]),
         "accepted": name_bounds(row["at_least"], row["at_most"]),
