@@ -19,6 +19,7 @@ from ccreport.trace.claims.explain_claim import describe_claim, find_claim, has_
 from ccreport.trace.claims.judged import list_claims
 from ccreport.trace.compared_cells import show_compared
 from ccreport.trace.comparison import TERMS, describe_comparison
+from ccreport.trace.declared_places import describe_declared
 from ccreport.trace.explain_exhibit import KINDS, describe_all, describe_figure, find_exhibit, has_exhibit, has_namesake
 from ccreport.trace.find_table import (
     advise_build,
@@ -112,7 +113,8 @@ def explain(
         selected += describe_left_out(connection, condition, trace, chosen, is_full=full)
     compared = show_compared(of_table.resolve().parent, name, chosen)
     computed = _complete_row(summary, name, number, computed)
-    print(_show(trace, number, computed, compared, selected, of_table, is_full=full))
+    declared = describe_declared(of_table, evaluation, name, chosen, is_full=full)
+    print(_show(trace, number, computed, compared, selected, declared, of_table, is_full=full))
 
     def has_it(other: Path) -> bool:
         return has_exhibit(other, asked) if exhibit else name in list_tables(other)
@@ -143,11 +145,13 @@ def _show(
     row: Mapping[str, Any],
     compared: Sequence[str],
     selected: Sequence[str],
+    declared: Sequence[str],
     database: Path,
     *,
     is_full: bool,
 ) -> str:
-    """Return the text on a number; `compared` are lines on what it was compared with, `selected` on its runs.
+    """Return the text on a number; `compared` are lines on what it was compared with, `selected` on its runs,
+    `declared` on what its evaluation says.
 
     Of many raw files the first are listed, and a long query is only named, unless the text `is_full`.
     """
@@ -170,6 +174,6 @@ def _show(
     lines += [*describe_numbers(trace.table, row), ""]
     if (written := database.parent / f"summaries/{trace.table}.csv").is_file():
         lines.append(f"All digits: {written}, row {number}")
-    lines += show_query(trace.table, is_full=is_full)
+    lines += [*declared, *show_query(trace.table, is_full=is_full)]
     # A terminal obeys what a name of the archive may contain.
     return "\n".join(map(display_name, lines))

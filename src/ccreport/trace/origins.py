@@ -57,12 +57,16 @@ def _find_columns(names: Mapping[str, None]) -> Iterator[Column]:
 
 def show_query(table: str, *, is_full: bool) -> list[str]:
     """Return lines on a table's query: its file and, unless it is long and the text is not full, the query itself."""
-    text = read_query(table).strip()
-    query = text.split("\n")
-    macros = name_macros(text)
-    if len(query) > QUERY_AT_MOST and not is_full:
-        return [f"SQL: {name_query(table)} ({len(query)} lines, which --full prints)", *macros]
-    return [f"SQL: {name_query(table)}", *(f"  {line}".rstrip() for line in query), *macros]
+    query = read_query(table)
+    return [*show_text(f"SQL: {name_query(table)}", query, is_full=is_full), *name_macros(query)]
+
+
+def show_text(where: str, query: str, *, is_full: bool) -> list[str]:
+    """Return a line on where a query is, and its own lines, unless it is long and the text is not full."""
+    lines = query.strip().split("\n")
+    if len(lines) > QUERY_AT_MOST and not is_full:
+        return [f"{where} ({len(lines)} lines, which --full prints)"]
+    return [where, *(f"  {line}".rstrip() for line in lines)]
 
 
 def name_macros(query: str) -> list[str]:

@@ -37,7 +37,8 @@ COMMENT: Final = re.compile(r"--.*")
 ALL_ALGORITHMS: Final = "all"
 # What a test of RPCs has beside its run: its path is no path of packets.
 RAW_FILE: Final = "raw_file"
-FLOW: Final = "flow_id"
+# What is told of runs beside their numbers: of which flow these are, and which runs of a quotient are below the line.
+TOLD: Final = ("flow_id", "is_divisor")
 # A bound of a comparison, not a number of its runs.
 EQUAL: Final = "equal_within_pct"
 
@@ -125,7 +126,7 @@ def load_trace(connection: duckdb.DuckDBPyConnection, table: str, files: ReadFil
             name
             for name, kind in runs.schema.items()
             if name in words
-            and (kind.is_numeric() or name == FLOW)
+            and (kind.is_numeric() or name in TOLD)
             and name not in (*selecting, EQUAL)
             and not name.endswith("_rank")
         )
