@@ -14,7 +14,7 @@ from explained_runs import FACTS, raw_file
 from test_summarise import EVALUATION, gather, run
 
 from ccreport.__main__ import main
-from ccreport.core.declarations import load_yaml
+from ccreport.core.declarations import load_yaml, read_query
 from ccreport.core.errors import InputError
 from ccreport.measure.suspects.measure import RULES
 from ccreport.summarise.database import connect
@@ -31,8 +31,10 @@ from ccreport.trace.find_table import (
     list_tables,
     resolve_built,
 )
+from ccreport.trace.origins.own_values import OWN
+from ccreport.trace.origins.sources import describe_sources
 from ccreport.trace.raw_files import load_files_by_algorithm
-from ccreport.trace.rows.load_trace import load_trace, recompute_row
+from ccreport.trace.rows.load_trace import PARTS, load_trace, recompute_row
 from ccreport.trace.rows.select_rows import find_row, name_row
 
 
@@ -116,6 +118,34 @@ def test_explain_prints_runs_files_and_the_number(database: Path, capsys: pytest
     with connect(database) as connection:
         listed = connection.sql(f"SELECT run_id FROM ({listing[1]}) ORDER BY ALL").fetchall()
     assert [run for (run,) in listed] == sorted(re.findall(r"^  \d .*  (r\d)$", printed, re.MULTILINE))
+
+
+def test_values_of_runs_are_described_as_what_they_are() -> None:
+    # Published tables have numbers of several runs under names that one run has, too.
+    assert describe_sources("modes", ["rate_min_bps", "value"], {}) == []
+    assert describe_sources("servers", ["rate_min_bps"], {})[2:] == [
+        "  rate_min_bps: Rate of the client's slowest single flow of the run. Source: flows."
+    ]
+    of_run, of_test = (describe_sources(table, ["retransmits_count"], {})[2] for table in ("jobs", "rpc_load"))
+    assert "Source: retransmits_ss_count, else retransmits_iperf3_count." in of_run
+    assert "Source: rpc_tests `retransmits_local_count`, `retransmits_remote_count`." in of_test
+    # A rate is that of its basis, but where a query computes its own.
+    (rate,) = describe_sources("jobs", ["rate_bps"], {"rate_basis": "goodput"})[2:]
+    assert rate.startswith("  goodput_bps: ")
+    (own,) = describe_sources("staggered_flows", ["rate_bps"], {"rate_basis": "goodput"})[2:]
+    assert own.startswith("  rate_bps: Rate of the flow over its own life")
+
+
+def test_no_value_that_a_query_computes_has_the_meaning_of_a_column(tmp_path: Path) -> None:
+    brakmo = EVALUATION.with_name("brakmo-bbr.yaml")
+    with connect(build_database(tmp_path, gather(run(1, {"bbr": 9.0}, **FACTS)), brakmo)) as connection:
+        values = {table: {*load_trace(connection, table).values} for table in PARTS}
+    for table, names in values.items():
+        # Of one client or flow of a run; what is behind that pools the runs.
+        query = re.split(r"\n(?:rpc_)?cells AS", read_query(table))[0]
+        taken = {name for value, name in re.findall(r"(\S+) AS (\w+)", query) if value.rpartition(".")[2] == name}
+        computed = names & {*re.findall(r" AS (\w+)", query)} - taken
+        assert computed <= OWN[table].keys() <= names
 
 
 def test_a_long_query_is_printed_when_all_is_asked_for(database: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -19,7 +19,6 @@ from ccreport.trace.claims.explain_claim import describe_claim, find_claim, has_
 from ccreport.trace.claims.judged import list_claims
 from ccreport.trace.compared_cells import show_compared
 from ccreport.trace.comparison import TERMS, describe_comparison
-from ccreport.trace.declared_places import describe_declared
 from ccreport.trace.explain_exhibit import KINDS, describe_all, describe_figure, find_exhibit, has_exhibit, has_namesake
 from ccreport.trace.find_table import (
     advise_build,
@@ -32,7 +31,8 @@ from ccreport.trace.find_table import (
     note_unconfigured,
     resolve_built,
 )
-from ccreport.trace.origins import describe_numbers, describe_sources, show_query
+from ccreport.trace.origins.declared_places import describe_declared
+from ccreport.trace.origins.sources import describe_numbers, describe_sources, show_query
 from ccreport.trace.rows.edge import GROUPED
 from ccreport.trace.rows.left_out import describe_left_out, describe_selection, read_condition
 from ccreport.trace.rows.load_trace import Trace, load_trace, pick_row, recompute_row
@@ -170,7 +170,7 @@ def _show(
     lines += show_runs(heading, runs, trace.shown, quantity=quantity, noun=trace.noun, is_full=is_full)
     lines += [*selected, *show_files(runs, trace.files, unpacked, is_full=is_full)]
     if trace.table not in GROUPED:
-        lines += describe_sources([name for name in trace.values if runs[name].count()], row)
+        lines += describe_sources(trace.table, [name for name in trace.values if runs[name].count()], row)
     lines += [*describe_numbers(trace.table, row), ""]
     if (written := database.parent / f"summaries/{trace.table}.csv").is_file():
         lines.append(f"All digits: {written}, row {number}")

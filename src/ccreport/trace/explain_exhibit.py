@@ -17,7 +17,7 @@ from ccreport.summarise.open_results import is_outdated, open_results
 from ccreport.trace.claims.checked_runs import SHOWN
 from ccreport.trace.claims.judged import list_claims, list_verdicts
 from ccreport.trace.find_table import find_databases, find_evaluation, list_tables
-from ccreport.trace.origins import show_query
+from ccreport.trace.origins.sources import show_query
 from ccreport.trace.raw_files import load_files_by_algorithm
 from ccreport.trace.rows.select_rows import name_row
 from ccreport.trace.shown_runs import show_files, show_runs

@@ -4,11 +4,12 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final
 
-from ccreport.core.declarations import list_tables, name_query, read_query
+from ccreport.core.declarations import QUERIES, list_tables, name_query, read_query
 from ccreport.core.evaluation import CLAIMS
 from ccreport.core.tables import Column, load_schema
 from ccreport.summarise.grids.plain_numbers import VALUE, find_quantity
 from ccreport.summarise.grids.shown_columns import find_ends
+from ccreport.trace.origins.own_values import OWN
 
 # Tables whose columns runs have; what they do not have is looked for in all.
 RATE: Final = "rate_bps"
@@ -21,10 +22,16 @@ MACRO: Final = re.compile(r"^CREATE (?:TEMP )?MACRO (\w+)", re.MULTILINE)
 COMMENT: Final = re.compile(r"--.*")
 
 
-def describe_sources(values: Sequence[str], row: Mapping[str, Any]) -> list[str]:
-    """Return lines on the declared columns among a row's values of runs: what each is, and what it is read from."""
-    columns = dict.fromkeys(filter(None, (_name_column(name, row) for name in values)))
-    lines = [f"  {column.name}: {column.description} Source: {column.source}." for column in _find_columns(columns)]
+def describe_sources(table: str, values: Sequence[str], row: Mapping[str, Any]) -> list[str]:
+    """Return lines on the values of the runs of a table's row: what each is, and what it is read from.
+
+    Nothing is said of one that has no column, but what its own table says.
+    """
+    own = OWN.get(table, {})
+    columns = dict.fromkeys(_name_column(name, row) for name in values if name not in own)
+    meanings = {name: own[name] for name in values if name in own}
+    meanings |= {column.name: (column.description, column.source) for column in _find_columns(columns)}
+    lines = [f"  {name}: {description} Source: {source}." for name, (description, source) in meanings.items()]
     return ["", "What a run's values are:", *lines] if lines else []
 
 
@@ -49,9 +56,9 @@ def _name_column(name: str, row: Mapping[str, Any]) -> str:
 
 
 def _find_columns(names: Mapping[str, None]) -> Iterator[Column]:
-    known = {
-        column.name: column for table in (*list_tables(), *reversed(OF_RUNS)) for column in load_schema(table).columns
-    }
+    # What a published table has of several runs is not what one run has.
+    tables = (*(table for table in list_tables() if table not in QUERIES), *reversed(OF_RUNS))
+    known = {column.name: column for table in tables for column in load_schema(table).columns}
     yield from (known[name] for name in names if name in known)
 
 

@@ -11,7 +11,7 @@ from ccreport.core.schema_problems import Place
 from ccreport.summarise.published import PUBLISHED_VALUES
 from ccreport.summarise.questions import LABELS
 from ccreport.trace.find_table import find_evaluation
-from ccreport.trace.origins import show_text
+from ccreport.trace.origins.sources import show_text
 from ccreport.trace.rows.edge import GROUPED
 
 # What the x and y of a query are, with the unit: of each run, or of the groups of a quotient.
