@@ -1,11 +1,13 @@
+from collections.abc import Iterator
 from pathlib import Path
 
 import polars as pl
 import pyarrow.parquet as pq
 import pytest
+import yaml
 from archives import at, make_table, save_table
 
-from ccreport.core.declarations import QUERIES, list_tables
+from ccreport.core.declarations import QUERIES, SCHEMAS, list_tables
 from ccreport.core.evaluation import SHARED_QUERIES, list_evaluations, load_evaluation, resolve_evaluation
 from ccreport.core.tables import (
     ARROW_TYPES,
@@ -171,3 +173,19 @@ def test_files_of_a_table_are_read_in_their_order_and_have_its_columns(tmp_path:
     for files in (paths, paths[1:], paths[1:2]):
         with pytest.raises(TableError, match="columns"):
             read_table("runs", files)
+
+
+@pytest.mark.parametrize("path", sorted(SCHEMAS.rglob("*.yaml")), ids=lambda path: path.stem)
+def test_nothing_is_declared_twice(path: Path) -> None:
+    """A parser of YAML takes the last of two keys of one name without a word."""
+
+    def list_keys(node: yaml.Node) -> Iterator[list[str]]:
+        if isinstance(node, yaml.MappingNode):
+            yield [key.value for key, _ in node.value]
+        if isinstance(node, yaml.CollectionNode):
+            for item in node.value:
+                for part in item if isinstance(item, tuple) else (item,):
+                    yield from list_keys(part)
+
+    for keys in list_keys(yaml.compose(path.read_text(encoding="utf-8"), Loader=yaml.CSafeLoader)):
+        assert sorted({*keys}) == sorted(keys)
