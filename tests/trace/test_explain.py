@@ -32,7 +32,7 @@ from ccreport.trace.find_table import (
     resolve_built,
 )
 from ccreport.trace.origins.own_values import OWN
-from ccreport.trace.origins.sources import describe_sources
+from ccreport.trace.origins.sources import describe_numbers, describe_sources
 from ccreport.trace.raw_files import load_files_by_algorithm
 from ccreport.trace.rows.load_trace import PARTS, load_trace, recompute_row
 from ccreport.trace.rows.select_rows import find_row, name_row
@@ -134,6 +134,13 @@ def test_values_of_runs_are_described_as_what_they_are() -> None:
     assert rate.startswith("  goodput_bps: ")
     (own,) = describe_sources("staggered_flows", ["rate_bps"], {"rate_basis": "goodput"})[2:]
     assert own.startswith("  rate_bps: Rate of the flow over its own life")
+
+
+def test_only_numbers_that_are_shown_are_defined() -> None:
+    row = {"rate_mean_bps": 9e6, "rate_cv": 0.2, "rate_low_cv": 0.1, "rate_high_cv": 0.4, "rate_within_cv": 0.2}
+    names = [line.split(":")[0].strip() for line in describe_numbers("table_2_testbed", row)[2:]]
+    assert names == ["rate_mean_bps", "rate_cv"]
+    assert len(describe_numbers("table_2_testbed", row | {"rate_within_cv": 0.1})[2:]) == 3
 
 
 def test_no_value_that_a_query_computes_has_the_meaning_of_a_column(tmp_path: Path) -> None:

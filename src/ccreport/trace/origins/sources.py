@@ -7,7 +7,7 @@ from typing import Any, Final
 from ccreport.core.declarations import QUERIES, list_tables, name_query, read_query
 from ccreport.core.evaluation import CLAIMS
 from ccreport.core.tables import Column, load_schema
-from ccreport.summarise.grids.plain_numbers import VALUE, find_quantity
+from ccreport.summarise.grids.plain_numbers import VALUE, find_quantity, is_repeated
 from ccreport.summarise.grids.shown_columns import find_ends
 from ccreport.trace.origins.own_values import OWN
 
@@ -36,13 +36,15 @@ def describe_sources(table: str, values: Sequence[str], row: Mapping[str, Any]) 
 
 
 def describe_numbers(table: str, row: Mapping[str, Any]) -> list[str]:
-    """Return lines on what the numbers of a row are; ends of intervals are not told by themselves."""
+    """Return lines on what the numbers of a row are that is shown; ends of intervals are not told by themselves."""
     schema = load_schema(table)
     ends = {end for pair in find_ends(row).values() for end in pair}
     told = [
         f"  {column.name}: {column.description}"
         for column in schema.columns
-        if column.name not in {*schema.key, *ends} and isinstance(row.get(column.name), int | float)
+        if column.name not in {*schema.key, *ends}
+        and isinstance(row.get(column.name), int | float)
+        and not is_repeated(row, column.name)
     ]
     return ["", "What the row's numbers are:", *told] if told else []
 
