@@ -258,6 +258,52 @@ def test_files_that_a_query_names_are_found_from_the_folder_that_it_is_asked_in(
     assert capsys.readouterr().err.endswith("; `names` has number\n")
 
 
+@pytest.mark.parametrize(
+    ("query", "told"),
+    [
+        ("FROM results/tables/runs.parquet", "a file takes single quotes: FROM 'results/tables/runs/*.parquet'"),
+        ("FROM results/tables/runs/*.parquet", "a file takes single quotes: FROM 'results/tables/runs/*.parquet'"),
+        ("COPY (FROM names) TO out/x.csv", "a file takes single quotes: TO 'out/x.csv'"),
+        (
+            "FROM 'results/tables/runs'",
+            "no file `results/tables/runs` below {}; did you mean 'results/tables/runs/*.parquet'?",
+        ),
+        (
+            "FROM 'results/tables/rnus.parquet'",
+            "no file `results/tables/rnus.parquet` below {}; did you mean 'results/tables/runs/*.parquet'?",
+        ),
+        (
+            "FROM 'results/tables/run/*.parquet'",
+            "no file `results/tables/run/*.parquet` below {}; did you mean 'results/tables/runs/*.parquet'?",
+        ),
+        ("FROM 'results/tables'", "no file `results/tables` below {}"),
+        (
+            "FROM 'results/own/summary.csv'",
+            "no file `results/own/summary.csv` below {}; did you mean 'results/own/summaries.csv'?",
+        ),
+        ("FROM 'results/own/summaries.csv/x.csv'", "no file `results/own/summaries.csv/x.csv` below {}"),
+        ("FROM nope.csv", "no file `nope.csv` below {}"),
+        ("FROM '/nope/x.csv'", "no file `/nope/x.csv`"),
+        ("SELECT 4 / FROM names", 'syntax error at or near "FROM"'),
+    ],
+)
+def test_sql_names_the_file_that_is_meant_and_where_it_looked(
+    query: str, told: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for folder in ("tables/runs", "own"):
+        (tmp_path / "checkout/results" / folder).mkdir(parents=True)
+    monkeypatch.chdir(tmp_path / "checkout")
+    pl.DataFrame({"number": [1]}).write_parquet("results/tables/runs/first.parquet")
+    Path("results/own/summaries.csv").write_text("n\n1\n")
+    duckdb.connect("results/own/archive.duckdb").close()
+    for folder, start in ((".", ""), ("elsewhere", f"{tmp_path}/checkout/")):
+        Path(folder).mkdir(exist_ok=True)
+        monkeypatch.chdir(folder)
+        assert main(["sql", query, "--database", str(tmp_path / "checkout/results")]) == 1
+        pattern = re.sub(r"(?<=FROM '|mean ')(results)", rf"{start}\1", told)
+        assert capsys.readouterr().err == f"ccreport: {pattern.format(Path.cwd())}\n"
+
+
 def test_the_configured_results_answer_where_none_are_named(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

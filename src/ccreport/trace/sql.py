@@ -21,6 +21,7 @@ from ccreport.summarise.open_results import asking_from, open_results
 from ccreport.summarise.refused_sql import TABLE, describe_refusal
 from ccreport.summarise.view_columns import describe_columns, list_closed
 from ccreport.trace.find_table import find_databases, find_elsewhere, find_results, note_unconfigured
+from ccreport.trace.queries.absent_files import describe_absent_file
 from ccreport.trace.queries.absent_values import describe_absent_values
 from ccreport.trace.queries.pooled_columns import describe_pooled
 
@@ -122,8 +123,11 @@ def sql(query: str = TABLES, /, database: Path | None = None, rows: int = 100) -
             # Of the results' own files, unless the query names the file.
             if str(folder.parent) in str(error) and not any(path in query for path in QUOTED.findall(str(error))):
                 raise
-            raise QueryError(describe_refusal(error)) from error
+            told = describe_absent_file(error, query, called_in, folder.parent.parent)
+            raise QueryError(told or describe_refusal(error)) from error
         except duckdb.Error as error:
+            if told := describe_absent_file(error, query, called_in, folder.parent.parent):
+                raise QueryError(told) from error
             lacking = TABLE.search(str(error))
             if lacking and (elsewhere := find_elsewhere(lacking[1], place)):
                 raise QueryError(f"{place.parent.name} has no table {lacking[1]}{elsewhere}") from error
