@@ -22,11 +22,28 @@ def test_a_check_of_a_claim_can_be_tried_in_sql(database: Path, capsys: pytest.C
     assert "--rows 0 would show nothing" in capsys.readouterr().err
     assert main(["sql", query, "--database", str(database)]) == 0
     assert " 1.0 " in capsys.readouterr().out
-    for query in ([], ["SHOW TABLES"], ["show tables;"]):
+    for query in ([], ["SHOW TABLES"], ["show tables;"], ["PRAGMA show_tables"]):
         assert main(["sql", *query, "--database", str(database)]) == 0
         names = re.findall(r"│ (\w+)", capsys.readouterr().out)
         assert "measured" in names
         assert len(names) == len(set(names))
+
+
+def test_what_to_ask_is_told_of_tables_that_are_there(
+    database: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def list_told(place: Path) -> list[str]:
+        assert main(["sql", "--database", str(place)]) == 0
+        return re.findall(r"^([\w<>]+) ", capsys.readouterr().out, re.MULTILINE)
+
+    assert list_told(database)[:5] == ["runs", "labelled_runs", "algorithm_runs", "measured", "<table>_runs"]
+    with duckdb.connect(tmp_path / "other.duckdb") as connection:
+        connection.execute("CREATE TABLE foo AS SELECT 1 AS a")
+    assert list_told(tmp_path / "other.duckdb") == []
+    with duckdb.connect(tmp_path / "other.duckdb") as connection:
+        connection.execute("CREATE TABLE jobs_runs AS SELECT 1 AS a; CREATE TABLE jobs AS FROM jobs_runs")
+    assert main(["sql", "--database", str(tmp_path / "other.duckdb")]) == 0
+    assert "such as jobs_runs: take these" in capsys.readouterr().out
 
 
 def test_sql_describes_a_table_by_names_and_types(

@@ -20,21 +20,30 @@ from ccreport.summarise.database import QueryError, quote_name, read_files
 from ccreport.summarise.open_results import asking_from, open_results
 from ccreport.summarise.refused_sql import TABLE, describe_refusal
 from ccreport.summarise.view_columns import describe_columns, list_closed
-from ccreport.trace.find_table import find_databases, find_elsewhere, find_results, note_unconfigured
+from ccreport.trace.find_table import find_databases, find_elsewhere, find_results, list_published, note_unconfigured
 from ccreport.trace.queries.absent_files import describe_absent_file
 from ccreport.trace.queries.absent_values import describe_absent_values
 from ccreport.trace.queries.pooled_columns import describe_pooled
 
 # A published table is there twice: as it was published, and as the view that it is made by.
 TABLES: Final = "SELECT DISTINCT name FROM (SHOW TABLES) ORDER BY name"
-GUIDE: Final = """\
-runs            a row for each run; labelled_runs: with labels, what makes a run suspect, and whether it counts then
-algorithm_runs  a row for each run and algorithm
-measured        the same of all steady tests that count, those of several tables together
-<table>_runs    exactly those of a published table, such as table_2_testbed_runs: take these to compare with its rows
-reproduction    published numbers beside those here, with verdicts; claims has the checks of claims
+MEANS: Final = """\
 Columns: sql "DESCRIBE measured". Means, of which those of runs alone and of runs beside others differ:
   sql "SELECT sharing, loss_pct, algorithm, count(*), avg(goodput_bps) FROM measured GROUP BY ALL ORDER BY ALL\""""
+# What to ask of a table, if it is there; of the published ones that are there, one is an example.
+EXAMPLE: Final = "table_2_testbed_runs"
+GUIDE: Final = (
+    ("runs", "runs            a row for each run"),
+    ("labelled_runs", "labelled_runs   the same with labels, what makes a run suspect, and whether it counts then"),
+    ("algorithm_runs", "algorithm_runs  a row for each run and algorithm"),
+    ("measured", "measured        the same of all steady tests that count, those of several tables together"),
+    (EXAMPLE, "<table>_runs    exactly those of a published table, such as {}: take these to compare with its rows"),
+    ("reproduction", "reproduction    published numbers beside those here, with verdicts"),
+    ("claims", "claims          the checks of claims"),
+    ("measured", MEANS),
+)
+# What people type for these.
+SHOWN: Final = ("SHOW TABLES", "PRAGMA SHOW_TABLES")
 WRITES: Final = frozenset(
     getattr(duckdb.StatementType, name)
     for name in ("INSERT", "UPDATE", "DELETE", "CREATE", "DROP", "ALTER", "EXPORT", "ATTACH")
@@ -93,7 +102,7 @@ def sql(query: str = TABLES, /, database: Path | None = None, rows: int = 100) -
         # The program's own variables are no tables.
         connection.execute("SET python_enable_replacements = false")
         try:
-            if query.strip(" ;\n").upper() == "SHOW TABLES":
+            if query.strip(" ;\n").upper() in SHOWN:
                 query = TABLES
             statements = connection.extract_statements(query)
             if not statements:
@@ -115,6 +124,7 @@ def sql(query: str = TABLES, /, database: Path | None = None, rows: int = 100) -
                 for line in _describe(found.fetchall(), query, width):
                     print(display_name(line))
                 return
+            guide = _list_guide(connection) if query == TABLES else []
             hints = [*describe_absent_values(connection, query), *describe_pooled(connection, query)]
             shown = _show(_round(found), rows, width)
         except duckdb.IOException as error:
@@ -139,8 +149,8 @@ def sql(query: str = TABLES, /, database: Path | None = None, rows: int = 100) -
     print("\n".join(map(display_name, shown.splitlines())))
     for hint in hints:
         print(display_name(hint))
-    if query == TABLES:
-        print(GUIDE)
+    for line in guide:
+        print(line)
 
 
 def _add_views(connection: duckdb.DuckDBPyConnection, folder: Path) -> None:
@@ -150,6 +160,14 @@ def _add_views(connection: duckdb.DuckDBPyConnection, folder: Path) -> None:
     # A check of a claim can be tried as it is written, unless the database is of no evaluation.
     with contextlib.suppress(duckdb.CatalogException):
         connection.execute(read_query(CLAIMS))
+
+
+def _list_guide(connection: duckdb.DuckDBPyConnection) -> list[str]:
+    """Return lines on what to ask of the tables that there are."""
+    names = {name for (name,) in connection.execute(TABLES).fetchall()}
+    own = [f"{name}_runs" for name in list_published(connection)]
+    example = EXAMPLE if EXAMPLE in own else next(iter(own), "")
+    return [line.format(example) for table, line in GUIDE if (example if table == EXAMPLE else table) in names]
 
 
 def _round(found: duckdb.DuckDBPyRelation) -> duckdb.DuckDBPyRelation:
