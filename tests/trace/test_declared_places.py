@@ -70,6 +70,9 @@ def test_a_row_names_the_lines_of_its_table_and_labels(own: Path, capsys: pytest
     told = ", ".join(f"{name} (line {find_line(own, place)})" for name, place in places.items())
     printed = explain(own, capsys, "means", "--row", "algorithm=BBR")
     assert f"\nDeclared in {own}: {told}\nSQL: " in printed
+    # Of its twenty keys those that the row has.
+    assert printed.startswith(f"{own.parent.name}, means, row 1: path_class=near,")
+    assert "–" not in printed.partition("\n")[0]
     # Of an evaluation whose file has moved there is nothing to say.
     moved = own.rename(own.with_name("moved.yaml"))
     assert "Declared in" not in explain(own, capsys, "means", "--row", "algorithm=BBR")

@@ -264,6 +264,12 @@ def test_names_with_commas_and_without_values_name_their_row() -> None:
     assert [find_row(summary, "jobs", name_row("jobs", row)) for row in rows] == [1, 2]
 
 
+def test_a_label_with_the_name_of_a_column_is_no_key_of_its_own() -> None:
+    row = dict.fromkeys(load_schema("means").key) | {"labels": "flows_count=few; distance=far", "algorithm": "CUBIC"}
+    assert name_row("means", row, ("labels", "algorithm")) == "labels=flows_count=few; distance=far,algorithm=CUBIC"
+    assert find_row(pl.DataFrame([row]), "means", name_row("means", row)) == 1
+
+
 def test_labels_are_keys_and_empty_keys_are_not_listed() -> None:
     row = dict.fromkeys(load_schema("means").key)
     rows = [
@@ -276,6 +282,18 @@ def test_labels_are_keys_and_empty_keys_are_not_listed() -> None:
     assert find_row(summary, "means", "labels=distance=far; lossy=some loss") == 1
     with pytest.raises(InputError) as caught:
         find_row(summary, "means", "lossy=some loss")
-    assert str(caught.value).splitlines()[1] == "  labels=distance=far; lossy=some loss,algorithm=CUBIC"
+    named = str(caught.value).splitlines()[1]
+    assert named == "  distance=far,lossy=some loss,algorithm=CUBIC"
+    assert find_row(summary, "means", named.strip()) == 1
+    assert [find_row(summary, "means", name_row("means", one)) for one in rows] == [1, 2, 3]
+    # Of many rows the values of each label are listed, not their texts together.
+    many = pl.DataFrame([one | {"flows_count": count} for one in rows[:2] for count in range(9)])
+    with pytest.raises(InputError) as caught:
+        find_row(many, "means", "lossy=some loss")
+    assert [" ".join(line.split()) for line in str(caught.value).splitlines()[1:4]] == [
+        "distance far | near",
+        "lossy some loss",
+        "flows_count 0 | 1 | 2 | 3 | 4 | 5 | 6 | 7 | 8",
+    ]
     with pytest.raises(InputError, match="has no distance `middle` there; there are `far`, `near`, `–`"):
         find_row(summary, "means", "distance=middle")

@@ -161,7 +161,9 @@ def _show(
     names = {*load_schema(trace.table).key} - {*QUANTITIES}
     numbers = {name: value for name, value in shown.items() if name not in names}
     runs = trace.select_runs(row)
-    lines = [f"{database.resolve().parent.name}, {trace.table}, row {number}: {name_row(trace.table, row)}", ""]
+    # What the row has not tells it apart and nothing else.
+    told = name_row(trace.table, row, (name for name in load_schema(trace.table).key if row[name] is not None))
+    lines = [f"{database.resolve().parent.name}, {trace.table}, row {number}: {told}", ""]
     if trace.table == COMPARISONS:
         lines += [*describe_comparison(shown), *TERMS, ""]
     lines += [f"Computed again from the {trace.noun}s below alone:", *show_numbers(numbers)]

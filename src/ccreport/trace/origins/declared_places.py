@@ -13,6 +13,7 @@ from ccreport.summarise.questions import LABELS
 from ccreport.trace.find_table import find_evaluation
 from ccreport.trace.origins.sources import show_text
 from ccreport.trace.rows.edge import GROUPED
+from ccreport.trace.rows.select_rows import divide_labels
 
 # What the x and y of a query are, with the unit: of each run, or of the groups of a quotient.
 VALUE: Final = "x, the numerator, over y is a run's value, in {}"
@@ -34,8 +35,7 @@ def describe_declared(
         declared = load_evaluation(path)
     except InputError:
         return []
-    # distance=near; loss_class=none
-    own = {*row, *(label.partition("=")[0] for label in (row.get(LABELS) or "").split("; "))}
+    own = {*row, *divide_labels(row.get(LABELS))}
     labels: dict[str, Place] = {label: ("labels", label) for label in declared["labels"] if label in own}
     places: dict[str, Place] = {table: ("tables", table)} | labels
     if table in GROUPED:

@@ -4,7 +4,7 @@ import difflib
 import math
 import operator
 import re
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from datetime import datetime
 from typing import Any, Final
 
@@ -17,6 +17,7 @@ from ccreport.core.text import display_name
 from ccreport.figures.kit.theme import style_of
 from ccreport.summarise.grids.grid import MISSING, format_size
 from ccreport.summarise.questions import LABELS
+from ccreport.summarise.table_sources import BETWEEN_LABELS
 
 ALGORITHM: Final = "algorithm"
 # More rows than this are not listed, and no more values of a key.
@@ -98,9 +99,11 @@ def list_fitting(table: str, rows: pl.DataFrame, summary: pl.DataFrame) -> list[
     if rows.height <= ROWS_AT_MOST:
         return [f"{table}: {rows.height:,} rows fit; name one of them:", *named]
     lines = [f"{table}: {rows.height:,} rows fit; name one by values of these keys:"]
-    width = max(map(len, told))
-    for name in told:
-        held = [display_name(_spell(name, value)[0]) for value in _list_held(rows[name])]
+    labels, whole = [label.name for label in _read_labels(summary)], rows.with_columns(_read_labels(rows))
+    names = [*labels, *(name for name in told if not (labels and name == LABELS))]
+    width = max(map(len, names))
+    for name in names:
+        held = [display_name(_spell(name, value)[0]) for value in _list_held(whole[name])]
         more = [f"and {len(held) - ROWS_AT_MOST} more"] if len(held) > ROWS_AT_MOST else []
         lines.append(f"{name:{width}}  {' | '.join([*held[:ROWS_AT_MOST], *more])}")
     return [*lines, f'for example --row "{next(named)}"']
@@ -116,11 +119,16 @@ def _read_labels(summary: pl.DataFrame) -> list[pl.Series]:
     """Return the labels of a table's rows, `name=value; …` in one column, as a column each."""
     if LABELS not in summary.columns:
         return []
-    told = [dict(part.split("=", 1) for part in (text or "").split("; ") if "=" in part) for text in summary[LABELS]]
+    told = [divide_labels(text) for text in summary[LABELS]]
     names = dict.fromkeys(name for row in told for name in row)
     return [
         pl.Series(name, [row.get(name) for row in told], pl.String) for name in names if name not in summary.columns
     ]
+
+
+def divide_labels(text: str | None) -> dict[str, str]:
+    """Return the labels of a row, which one column has: distance=far; lossy=some loss."""
+    return dict(part.split("=", 1) for part in (text or "").split(BETWEEN_LABELS) if "=" in part)
 
 
 def _refuse_key(table: str, keys: tuple[str, ...], name: str, columns: Collection[str], hint: str = "") -> InputError:
@@ -257,7 +265,12 @@ def _spell(name: str, value: Any) -> list[str]:
     return [str(value), *filter(None, (size, size.replace(" ", "")))]
 
 
-def name_row(table: str, row: Mapping[str, Any], keys: tuple[str, ...] | None = None) -> str:
+def name_row(table: str, row: Mapping[str, Any], keys: Iterable[str] | None = None) -> str:
     """Return what names a row of a table, as `explain` takes it, by its whole key or by some columns of it."""
     names = load_schema(table).key if keys is None else keys
-    return display_name(",".join(f"{name}={_spell(name, row[name])[0]}" for name in names))
+    parts = {name: _spell(name, row[name])[0] for name in names}
+    labels = divide_labels(row[LABELS]) if LABELS in parts else {}
+    # A label with the name of a column is not a key of its own.
+    if labels and not labels.keys() & load_schema(table).polars.keys():
+        parts = labels | {name: text for name, text in parts.items() if name != LABELS}
+    return display_name(",".join(f"{name}={text}" for name, text in parts.items()))
