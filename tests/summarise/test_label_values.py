@@ -207,6 +207,34 @@ def test_a_text_that_no_run_has_is_told_with_what_there_is(tmp_path: Path) -> No
     assert list(list_unmet(build_database(tmp_path, runs, path), path)) == []
 
 
+@pytest.mark.parametrize(
+    ("condition", "said"),
+    [
+        # A declared group of which no run is.
+        ("algorithm = 'Reno'", "no run has algorithm = 'Reno'; there are BBRv2, CUBIC"),
+        ("cc = 'reno' OR algorithm = 'vegas'", "no run has cc = 'reno'; there are bbr2, cubic"),
+        ("algorithm = 'CUBIC' AND host = 'nowhere'", "no run has host = 'nowhere'; there are 10.0.0.2"),
+        # Some run meets it, or none because of a number.
+        ("algorithm IN ('CUBIC', 'Reno')", ""),
+        ("algorithm = 'CUBIC' AND rtt_ms > 1e6", ""),
+        # A label that the database does not have yet.
+        ("zone = 'a'", ""),
+    ],
+)
+def test_a_condition_that_was_changed_since_a_build_is_asked_as_it_is_now(
+    condition: str, said: str, tmp_path: Path
+) -> None:
+    groups = "{BBRv2: {members: [bbr2]}, CUBIC: {members: [cubic]}, Reno: {members: [reno]}}"
+    text = TEXT.replace("{CUBIC: {members: [cubic]}}", groups)
+    path = tmp_path / "e.yaml"
+    path.write_text(text, encoding="utf-8")
+    database = build_database(tmp_path, gather(make_run(1, {"bbr2": 9.0, "cubic": 1.0})), path)
+    text = text.replace("labels:\n", "labels:\n  zone: {otherwise: host}\n")
+    path.write_text(text.replace("mode = 'both'\n      AND distance IN ('near', 'far')", condition), encoding="utf-8")
+    told = [str(problem).partition(": tables.jobs.where: ")[2] for problem in list_unmet(database, path)]
+    assert told[:1] == ([said] if said else [])
+
+
 def test_what_is_nearly_an_algorithm_is_told_before_there_is_an_archive(tmp_path: Path) -> None:
     path = tmp_path / "e.yaml"
     for condition, hint in (

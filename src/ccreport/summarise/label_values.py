@@ -1,5 +1,6 @@
 """Values that an evaluation's SQL compares labels with: one that no run can have is a mistake (`distance = 'farr'`)."""
 
+import contextlib
 import itertools
 import json
 import math
@@ -19,6 +20,7 @@ from ccreport.core.units import name_buckets
 from ccreport.summarise.database import DEFAULT_LABELS, connect, has_rows, quote_name
 from ccreport.summarise.loss_patterns import LOSS_PATTERN, PATTERNS
 from ccreport.summarise.refused_sql import TOKEN
+from ccreport.summarise.table_sources import select_source
 
 # Keys of an evaluation whose texts are SQL.
 SQL_KEYS: Final = frozenset({"when", "otherwise", "where", "sql", "condition", "completion_bytes", "line_rate"})
@@ -97,8 +99,8 @@ def list_unmet(database: Path, evaluation: Path) -> Iterator[DeclarationError]:
 
     So of the texts that a claim's link to the explorer filters by.
     Of `mode`, which is `both` or an algorithm, also what is like none of them, and so of every column in the condition
-    of a table that no run meets. Declared algorithms may be absent. Of
-    `cc` and `cc_list` they are the kernel's names, the members of groups, and of `algorithm` the groups' names.
+    of a table that no run meets, as it is now. Elsewhere declared algorithms may be absent. Of `cc` and `cc_list` they
+    are the kernel's names, the members of groups, and of `algorithm` the groups' names.
     """
     with connect(database) as connection:
         yield from list_unmet_texts(connection, evaluation)
@@ -127,14 +129,18 @@ def list_unmet_texts(connection: duckdb.DuckDBPyConnection, evaluation: Path) ->
     def list_held(column: str) -> frozenset[str]:
         if not has_runs:
             return frozenset(absent if column == "mode" else ())
-        rows = connection.table("labelled_runs").select(quote_name(column)).distinct().fetchall()
+        view = "algorithm_runs" if column in ALGORITHM_COLUMNS else "labelled_runs"
+        rows = connection.table(view).select(quote_name(column)).distinct().fetchall()
         return frozenset(text for (text,) in rows if text is not None)
 
     @cache
     def is_empty(place: Place) -> bool:
-        if len(place) != 3 or (place[0], place[2]) != ("tables", "where"):
+        if not has_runs or len(place) != 3 or (place[0], place[2]) != ("tables", "where"):
             return False
-        return not has_rows(connection, f"{place[1]}_runs")
+        # A label that was declared after the database was built is not in it.
+        with contextlib.suppress(duckdb.Error):
+            return not connection.sql(select_source(str(place[1]), declared)).limit(1).count("*").fetchall()[0][0]
+        return False
 
     compared = [
         (place, *pair) for place, text in _list_sql(declared) for pair in _list_compared(_parse(connection, text))
@@ -142,15 +148,15 @@ def list_unmet_texts(connection: duckdb.DuckDBPyConnection, evaluation: Path) ->
     # A path of 20 ms is not a misspelt one of 10 ms.
     printed = (cell for cell in _list_published(declared) if not any(map(str.isdigit, cell[2])))
     for place, column, value in [*compared, *_list_filters(declared), *printed]:
-        if column in ALGORITHM_COLUMNS and (hint := _guess_algorithm(column, value, names, suggest)):
-            problem = f"{format_place(place)}: no run has {column} = '{value}'{hint}"
-            yield blame(evaluation, DeclarationError(problem, place, TOKEN.findall(value)))
+        is_algorithm = column in ALGORITHM_COLUMNS
         is_declared = value in absent or (value in groups and column != "mode")
-        if column not in columns or is_declared or value in (held := list_held(column)):
+        if not is_algorithm and (column not in columns or is_declared):
             continue
-        hint = guess_near(value, held) if has_runs or value not in KNOWN else ""
-        if not hint and has_runs and (column == "mode" or is_empty(place)):
-            hint = guess(value, held) if len(held) <= LISTED_AT_MOST else f"; there are {len(held):,} others"
+        hint = _guess_algorithm(column, value, names, suggest) if is_algorithm else ""
+        if not hint and value not in (held := list_held(column)):
+            hint = guess_near(value, held) if not is_algorithm and (has_runs or value not in KNOWN) else ""
+            if not hint and (is_empty(place) or (has_runs and column == "mode")):
+                hint = guess(value, held) if len(held) <= LISTED_AT_MOST else f"; there are {len(held):,} others"
         if hint:
             problem = f"{format_place(place)}: no run has {column} = '{value}'{hint}"
             yield blame(evaluation, DeclarationError(problem, place, TOKEN.findall(value)))
