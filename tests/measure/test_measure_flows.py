@@ -8,9 +8,11 @@ from archives import at, make_table, save_table
 
 from ccreport.core.identifiers import flow_id_of_connection, flow_id_of_stream, normalise_address
 from ccreport.measure.clients import CLIENT_SCHEMA
+from ccreport.measure.connections import sampling_intervals
 from ccreport.measure.flows import join_flows
 
 NO_CLIENTS = pl.DataFrame(schema=CLIENT_SCHEMA)
+NO_INTERVALS = pl.DataFrame(schema={"run_id": pl.String(), "sample_interval_s": pl.Float64()})
 
 HOST = {"local_address": "10.0.0.1", "remote_address": "10.0.0.2"}
 
@@ -38,7 +40,11 @@ def join(
     if tests is None:
         tests = [{"run_id": "r", "protocol": "TCP", "mss_bytes": 1448}]
     path = save_table("samples", samples, tmp_path / "samples.parquet")
-    flows = join_flows(make_table("tests", tests), make_table("streams", streams), path, cc_command, NO_CLIENTS)
+    stamps = [{"time_utc": time} for time in {row["time_utc"] for row in samples}]
+    intervals = sampling_intervals(path, make_table("sample_stamps", stamps))
+    flows = join_flows(
+        make_table("tests", tests), make_table("streams", streams), path, intervals, cc_command, NO_CLIENTS
+    )
     return {row["local_port"]: row for row in flows.sort("local_port").iter_rows(named=True)}
 
 
@@ -135,6 +141,23 @@ def test_start_offsets_come_from_ss_with_their_resolution(tmp_path: Path) -> Non
     assert flows[1]["start_resolution_s"] == 0.5
 
 
+@pytest.mark.parametrize(("missing", "gap_s"), [((), 0.1), ((0.4, 0.5), 0.3)])
+def test_a_pause_without_connections_is_not_a_gap_of_stamps(
+    missing: tuple[float, ...], gap_s: float, tmp_path: Path
+) -> None:
+    # Two transfers of r at 0.1 to 0.3 s and at 0.7 to 0.9 s; the file is also of another run, from 2 s on.
+    seconds = [n / 10 for n in range(30) if n not in (11, 12, 13) and n / 10 not in missing]
+    stamps = [{"raw_file_id": "ss", "time_utc": at(second)} for second in seconds]
+    rows = [sample(1 if t < 0.5 else 2, t, raw_file_id="ss") for t in seconds if 0.1 <= t <= 0.3 or 0.7 <= t <= 0.9]
+    rows += [sample(3, t, raw_file_id="ss", run_id="s") for t in seconds if t >= 2]
+    path = save_table("samples", rows, tmp_path / "samples.parquet")
+    found = sampling_intervals(path, make_table("sample_stamps", stamps)).sort("run_id")
+    assert found.rows() == [
+        ("r", pytest.approx(0.1), pytest.approx(gap_s)),
+        ("s", pytest.approx(0.1), pytest.approx(0.1)),
+    ]
+
+
 def clients(count: int) -> list[dict[str, Any]]:
     return [
         {"run_id": "r", "client_number": number, "protocol": "TCP", "start_utc": at(3.0 * number)}
@@ -159,7 +182,9 @@ def test_streams_without_ports_find_their_samples_by_rank_of_bytes(tmp_path: Pat
     ]
     path = save_table("samples", samples, tmp_path / "samples.parquet")
     tests = make_table("tests", [{"run_id": "r", "tool": "pscheduler"}])
-    flows = join_flows(tests, make_table("streams", [unnamed(4, 4900), unnamed(6, 850)]), path, "bbr", NO_CLIENTS)
+    flows = join_flows(
+        tests, make_table("streams", [unnamed(4, 4900), unnamed(6, 850)]), path, NO_INTERVALS, "bbr", NO_CLIENTS
+    )
     by_stream = {row["stream_number"]: row for row in flows.iter_rows(named=True)}
     assert (by_stream[4]["cc"], by_stream[4]["cc_source"], by_stream[4]["segments_count"]) == ("bbr", "rank", 800)
     assert (by_stream[6]["cc"], by_stream[6]["cc_source"], by_stream[6]["segments_count"]) == ("cubic", "rank", 150)
@@ -169,7 +194,7 @@ def test_streams_and_samples_that_differ_in_number_share_only_a_common_algorithm
     samples = [sample(port, 0.5, cc="bbr", data_segments_out_count=200) for port in (11, 12, 13)]
     path = save_table("samples", samples, tmp_path / "samples.parquet")
     tests = make_table("tests", [{"run_id": "r", "tool": "pscheduler"}])
-    flows = join_flows(tests, make_table("streams", [unnamed(4, 4900)]), path, None, NO_CLIENTS)
+    flows = join_flows(tests, make_table("streams", [unnamed(4, 4900)]), path, NO_INTERVALS, None, NO_CLIENTS)
     assert flows.select("cc", "cc_source", "segments_count").rows() == [("bbr", "ss", None)]
 
 

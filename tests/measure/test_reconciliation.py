@@ -16,6 +16,7 @@ from ccreport.measure.reconcile.reconcile import reconcile_flows
 from ccreport.summarise.database import list_views
 
 NO_CLIENTS = pl.DataFrame(schema=CLIENT_SCHEMA)
+NO_INTERVALS = pl.DataFrame(schema={"run_id": pl.String(), "sample_interval_s": pl.Float64()})
 
 FLOW = flow_id_of_connection("r", "10.0.0.1", 1, "10.0.0.2", 5201)
 ENDS = {"local_address": "10.0.0.1", "local_port": 1, "remote_address": "10.0.0.2", "remote_port": 5201}
@@ -95,7 +96,7 @@ def reconcile(
     path = save_table("samples", samples, folder / "samples.parquet")
     tests = [{"run_id": "r", "protocol": "TCP", "mss_bytes": SEGMENT} | test] if tool else []
     streams = [tool] if tool else []
-    flows = join_flows(make_table("tests", tests), make_table("streams", streams), path, None, NO_CLIENTS)
+    flows = join_flows(make_table("tests", tests), make_table("streams", streams), path, NO_INTERVALS, None, NO_CLIENTS)
     captures = make_table("captures", [OWN_CAPTURE])
     logs = make_table("capture_logs", [{"run_id": "r", "raw_file_id": "l"} | log] if log else [])
     intervals = save_table("packet_intervals", steps() if of_steps is None else of_steps, folder / "steps.parquet")
@@ -292,7 +293,7 @@ def test_the_published_table(tmp_path: Path) -> None:
 def test_a_run_without_captures_has_no_rows(tmp_path: Path) -> None:
     path = save_table("samples", [sample(0.5, 1)], tmp_path / "samples.parquet")
     nothing = make_table("packet_flows", [])
-    flows = join_flows(make_table("tests", []), make_table("streams", []), path, None, NO_CLIENTS)
+    flows = join_flows(make_table("tests", []), make_table("streams", []), path, NO_INTERVALS, None, NO_CLIENTS)
     intervals = save_table("packet_intervals", [], tmp_path / "steps.parquet")
     captures, logs = make_table("captures", []), make_table("capture_logs", [])
     rows = reconcile_flows(flows, nothing, path, captures, logs, intervals)

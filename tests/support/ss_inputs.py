@@ -23,6 +23,7 @@ END = "rcv_space:14480 rcv_ssthresh:64088 minrtt:20.12 snd_wnd:124928\n"
 @dataclass(frozen=True)
 class Tables:
     samples: pl.DataFrame
+    sample_stamps: pl.DataFrame
     rejects: pl.DataFrame
 
     @property

@@ -56,7 +56,8 @@ class Reader:
     """A reader: the kinds of files that it takes and the tables that it writes of those of one experiment.
 
     - `function` is its place, as `module:name`; it is given a `Reading`.
-    - Each row of `tables`, or one at least, names the raw file it was read from; `details` are what else it writes.
+    - Each row of `tables`, or one at least, names the raw file it was read from; `details` are what else it writes,
+      and `support` what only later steps ask for, which `ingest` does not show.
     - `measured` is the table of which any row is something that was measured.
     - `settings` are the fields of `Settings` that it asks for.
     - `joins` are tables of other readers, by which it finds the run of files whose names tell none.
@@ -68,6 +69,7 @@ class Reader:
     kinds: tuple[Kind, ...]
     tables: tuple[str, ...]
     details: tuple[str, ...] = ()
+    support: tuple[str, ...] = ()
     measured: str | None = None
     settings: tuple[str, ...] = ()
     joins: tuple[str, ...] = ()
@@ -86,4 +88,4 @@ class Reader:
     @property
     def written(self) -> tuple[str, ...]:
         """Return all tables that it writes."""
-        return (*self.tables, *self.details)
+        return (*self.tables, *self.details, *self.support)

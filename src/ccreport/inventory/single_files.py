@@ -81,7 +81,7 @@ def ingest(
         read_experiment(reader, manifest, Path("/"), tables.folder, settings)
         for row in tables.read("rejects").iter_rows(named=True):
             print(f"{row['path']}: {row['reason']}: {SAID.get(row['reason'], row['message'])}", file=sys.stderr)
-        found = {table: tables.read(table) for table in reader.written}
+        found = {table: tables.read(table) for table in (*reader.tables, *reader.details)}
     rows = {table: frame for table, frame in found.items() if frame.height}
     if output is None:
         _show(rows)

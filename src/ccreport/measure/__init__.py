@@ -11,6 +11,7 @@ NEEDED_TABLES: Final = (
     "tests",
     "streams",
     "samples",
+    "sample_stamps",
     "cpu_samples",
     "experiments",
     "hosts",

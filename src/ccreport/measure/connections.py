@@ -47,13 +47,25 @@ def summarise_connections(samples: Path) -> pl.DataFrame:
     return connections.unique(["run_id", "flow_id"], keep="last", maintain_order=True)
 
 
-def sampling_intervals(samples: Path) -> pl.DataFrame:
-    """Return per run the median and the longest time between two stamps of ss: sample_interval_s, sample_gap_max_s."""
+def sampling_intervals(samples: Path, stamps: pl.DataFrame) -> pl.DataFrame:
+    """Return per run the median and the longest time between two stamps of ss: sample_interval_s, sample_gap_max_s.
+
+    `stamps` is the table `sample_stamps`. Those count that its files have from the first sample of the run to the last:
+    a file may be of several runs, and between two transfers of a run no connection is there to be sampled.
+    """
     gap_s = pl.col("time_utc").diff().dt.total_microseconds() / 1e6
-    return (
+    spans = (
         pl.scan_parquet(samples, glob=False)
+        .group_by("run_id", sampled_file=pl.col("raw_file_id"))
+        .agg(first_utc=pl.col("time_utc").min(), last_utc=pl.col("time_utc").max())
+    )
+    is_of_run = pl.col("raw_file_id") == pl.col("sampled_file")
+    return (
+        stamps.lazy()
+        .join_where(
+            spans, is_of_run, pl.col("time_utc") >= pl.col("first_utc"), pl.col("time_utc") <= pl.col("last_utc")
+        )
         .select("run_id", "time_utc")
-        .drop_nulls("time_utc")
         .unique()
         .sort("run_id", "time_utc")
         .group_by("run_id")

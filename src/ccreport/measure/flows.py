@@ -8,7 +8,7 @@ from typing import Final
 
 import polars as pl
 
-from ccreport.measure.connections import sampling_intervals, select_data_connections, summarise_connections
+from ccreport.measure.connections import select_data_connections, summarise_connections
 
 # iperf3 prints its start in whole seconds before version 3.20.
 IPERF3_CLOCK_S: Final = 1.0
@@ -30,14 +30,16 @@ def join_flows(
     tests: pl.DataFrame,
     streams: pl.DataFrame,
     samples: Path,
+    intervals: pl.DataFrame,
     cc_command: str | None,
     clients: pl.DataFrame,
     named_algorithms: pl.DataFrame | None = None,
 ) -> pl.DataFrame:
     """Return the `flows` of one experiment, unsorted and without the columns of the schema that stay null.
 
-    `tests` and `streams` are tables as ingested; `cc_command` is the algorithm that the job's command
-    asks for, `clients` what its metadata say of each client, `named_algorithms` what a layout says of its algorithm.
+    `tests`, `streams` and `samples` are tables as ingested, `intervals` what `sampling_intervals` says; `cc_command` is
+    the algorithm that the job's command asks for, `clients` what its metadata say of each client, `named_algorithms`
+    what a layout says of its algorithm.
     Columns beyond the schema are what `measure_reconciliation` compares:
     omit_s, tool_rtt_min_ms, ss_rtt_min_ms, first_utc and last_utc (samples).
     """
@@ -56,7 +58,7 @@ def join_flows(
         ],
         how="diagonal_relaxed",
     )
-    return flows.pipe(_measure_offsets, sampling_intervals(samples)).pipe(_measure_rates).pipe(_measure_retransmits)
+    return flows.pipe(_measure_offsets, intervals).pipe(_measure_rates).pipe(_measure_retransmits)
 
 
 def _name_streams(

@@ -41,10 +41,11 @@ def measure_runs(
     """
     tests, streams, experiments = tables.read("tests"), tables.read("streams"), tables.read("experiments")
     samples, cpu_samples = tables.place("samples"), tables.place("cpu_samples")
+    intervals = sampling_intervals(samples, tables.read("sample_stamps"))
     conditions = join_conditions(list_runs(manifest), experiments, tables.read("hosts"), tables.read("qdiscs"))
     clients = list_clients(conditions, _read_fact(experiments, "clients_json"))
     named = list_named_algorithms(manifest)
-    flows = join_flows(tests, streams, samples, _read_fact(experiments, "cc_command"), clients, named).pipe(
+    flows = join_flows(tests, streams, samples, intervals, _read_fact(experiments, "cc_command"), clients, named).pipe(
         join_declared, conditions, clients
     )
     cpu_bound = measure_cpu_bound(tables.read("cpu_samples"), measure_spans(tests, flows))
@@ -57,7 +58,7 @@ def measure_runs(
         .join(measure_cpu(cpu_samples), on="run_id", how="left")
         .join(cpu_bound, on="run_id", how="left")
         .join(find_host_limits(tables.read("kernel_drops")), on="run_id", how="left")
-        .join(sampling_intervals(samples), on="run_id", how="left")
+        .join(intervals, on="run_id", how="left")
         .join(measure_sampling(samples), on="run_id", how="left")
         .with_columns(
             experiment_id=pl.lit(manifest.experiment_id),

@@ -6,7 +6,7 @@ from typing import Any
 import polars as pl
 import pytest
 from archives import CONFORMANCE
-from ss_inputs import END, OUTPUTS, STAMP, ingest, ingest_information, ingest_text, read_versions
+from ss_inputs import END, LINE, OUTPUTS, STAMP, ingest, ingest_information, ingest_text, read_versions
 
 from ccreport.core.identifiers import flow_id_of_connection
 from ccreport.core.tables import load_schema
@@ -72,6 +72,16 @@ def test_notations_of_rates(text: str, bps: float, tmp_path: Path) -> None:
     sample = ingest_information(line, tmp_path).sample
     names = ["bbr_bw_bps", "send_bps", "pacing_rate_bps", "pacing_rate_max_bps", "delivery_rate_bps"]
     assert [sample[name] for name in names] == [bps] * 5
+
+
+def test_stamps_without_connections_are_kept(tmp_path: Path) -> None:
+    header = VERSIONS["7.1.0"]["header"]
+    calls = [f"# 179521135{second}.5\n{header}" for second in range(5)]
+    socket = f"{LINE}\t cubic cwnd:10 {END}"
+    tables = ingest({"ss": "".join([*calls[:2], socket, *calls[2:4], socket, calls[4]]), "none": calls[0]}, tmp_path)
+    assert tables.samples["time_utc"].dt.second().to_list() == [11, 13]
+    assert tables.sample_stamps["time_utc"].dt.second().to_list() == [10, 11, 12, 13, 14]
+    assert set(tables.sample_stamps["raw_file_id"]) == {"id of ss"}
 
 
 @pytest.mark.parametrize("version", list(VERSIONS))

@@ -33,6 +33,7 @@ READERS: Final = (
             ),
         ),
         tables=("samples",),
+        support=("sample_stamps",),
         measured="samples",
         joins=("tests", "streams"),
     ),

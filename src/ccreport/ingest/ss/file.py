@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Final
 
 import numpy as np
+import polars as pl
 
 from ccreport.archive.manifest import RawFile
 from ccreport.archive.raw_file import RawFileError, iterate_blocks
@@ -58,6 +59,7 @@ class SsFile:
         self._offset = self._lines = self._samples = 0
         self._has_nul = self._is_timeless = False
         self._left_out = ""
+        self._stamps = [np.zeros(0, np.int64)]
 
     def read(self, path: Path, rejected: Rejects) -> None:
         """Read the whole file; raise RawFileError if nothing of it can be used."""
@@ -79,6 +81,11 @@ class SsFile:
             self._problems.add_error(RawFileError("no_run", f"{count_things(strangers, 'connection')} {STRANGERS}"))
         self._problems.write(self._file, rejected)
         self._report_unknown()
+
+    def list_stamps(self) -> pl.DataFrame:
+        """Return the rows of `sample_stamps` of what was read."""
+        times = pl.from_epoch(pl.Series(np.unique(np.concatenate(self._stamps))), "us").dt.replace_time_zone("UTC")
+        return pl.DataFrame({"raw_file_id": self._file.raw_file_id, "time_utc": times})
 
     def _explain(self) -> RawFileError:
         """Say why there is not one sample."""
@@ -141,6 +148,7 @@ class SsFile:
         kinds = notes[:, layout.KIND]
         for kind, _, start, end in notes[kinds > layout.UNKNOWN_TOKEN, : layout.PREFIX].tolist():
             self._add_problem(kind, block, newlines, start, end, start)
+        self._stamps.append(notes[kinds == layout.STAMP, layout.TEXT])
         tokens = notes[(kinds == layout.KEPT_TOKEN) | (kinds == layout.UNKNOWN_TOKEN)]
         names = self._batch.extras.add(np.frombuffer(block, np.uint8), tokens)
         unknown = names.filter(to_arrow(tokens[:, layout.KIND] == layout.UNKNOWN_TOKEN))

@@ -26,9 +26,10 @@ PLAIN, MILLISECONDS, RATE, SHARE = range(4)
 # BAD too, for those whose value could not be read.
 TIME, FLOW, CONNECTION, STATE_HEAD, STATE_TAIL, CC_HEAD, CC_TAIL, IS_PARTIAL, IS_LEFT_OUT, RECV_Q, SEND_Q = range(11)
 HAS, BAD, LOCAL, LOCAL_END, PEER, PEER_END, OPEN_END, LAST_SLOT, FIRST_SLOT = 11, 13, 15, 16, 17, 18, 19, 20, 21
-# Notes are tokens without a column and problems; of a token the name ends at KEY_END, its value begins at TEXT.
+# Notes are stamps, tokens without a column and problems; of a token the name ends at KEY_END, its value begins at TEXT,
+# where a stamp has its time.
 KIND, ROW, START, END, PREFIX, PREFIX_END, KEY_END, TEXT, NOTE_FACTS = range(9)
-KEPT_TOKEN, UNKNOWN_TOKEN, BAD_VALUE, CROWDED, BAD_STAMP, BAD_LINE, NO_TIME, DOUBLED, CUT = range(9)
+STAMP, KEPT_TOKEN, UNKNOWN_TOKEN, BAD_VALUE, CROWDED, BAD_STAMP, BAD_LINE, NO_TIME, DOUBLED, CUT = range(10)
 # Flows: one line each, the counters last.
 TEXT_LENGTH, KEY, LAST_TIME, REUSES, TRAILING, FIRST_COUNTER = range(6)
 # What a line is: none, one that cannot be read, one without samples (LISTEN, UDP, …), a TCP connection.

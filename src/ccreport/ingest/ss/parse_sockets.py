@@ -235,6 +235,8 @@ def parse_block(
             state.now = _read_stamp(text, pos, line_end)
             if state.now == layout.ABSENT:
                 add_note(notes, state, layout.CUT if is_last and line_end == end else layout.BAD_STAMP, pos, line_end)
+            else:
+                notes[add_note(notes, state, layout.STAMP, pos, line_end), layout.TEXT] = state.now
             state.stamps += int(state.now != layout.ABSENT)
             if state.is_timeless and state.now == layout.ABSENT:
                 state.now = 0

@@ -1,4 +1,4 @@
-"""Samples of TCP sockets by `ss` (iproute2 4.9 to 7.1) into the `samples` table.
+"""Samples of TCP sockets by `ss` (iproute2 4.9 to 7.1) into the tables `samples` and `sample_stamps`.
 
 The test harness appends to one file, every half second or so, a stamp and the output of `ss -tinm` or `ss -neit`:
 
@@ -14,6 +14,7 @@ null. Written down in iproute2's `misc/ss.c`; which token is what is in `tokens`
 whose names tell no run are joined to tests by `owners`.
 """
 
+from ccreport.archive.manifest import RawFile
 from ccreport.ingest.reading import Reading
 from ccreport.ingest.ss.file import SsFile
 from ccreport.ingest.ss.owners import Owners
@@ -21,7 +22,7 @@ from ccreport.ingest.ss.rows import SampleBatch
 
 
 def read_ss(reading: Reading) -> None:
-    """Write the samples of one experiment, in the order of the files, then as printed.
+    """Write the samples and stamps of one experiment, in the order of the files, then as printed.
 
     Files whose names tell no run are joined to the tests with their connections, by the tables `tests` and `streams`.
     Names the tokens without a column on stderr.
@@ -31,8 +32,12 @@ def read_ss(reading: Reading) -> None:
         named = {file.run_id for file in reading.files if file.run_id is not None}
         owners = Owners(reading.tables.read("tests"), reading.tables.read("streams"), named)
     batch = SampleBatch(owners)
-    with reading.open("samples") as writer:
-        reading.read_each(
-            lambda file: SsFile(file, batch, writer, owners).read(reading.root / file.path, reading.rejected)
-        )
+    with reading.open("samples") as writer, reading.open("sample_stamps") as stamps:
+
+        def read(file: RawFile) -> None:
+            text = SsFile(file, batch, writer, owners)
+            text.read(reading.root / file.path, reading.rejected)
+            stamps.write(text.list_stamps())
+
+        reading.read_each(read)
         writer.write(batch.to_frame())

@@ -9,9 +9,9 @@ from ccreport.measure.suspects.rule import Rule
 SAMPLE_GAP: Final = Rule(
     name="sample_gap",
     label="a gap between samples of ss",
-    definition="The longest time between two samples of `ss` is more than twice their median distance.",
+    definition="The longest time between two stamps of `ss` is more than twice their median distance.",
     reason=(
-        "A sampler that only wakes up late within an interval leaves at most two intervals between two samples. After "
+        "A sampler that only wakes up late within an interval leaves at most two intervals between two stamps. After "
         "more than that its host did not run it, and may not have run the sender either."
     ),
     unit="s",
