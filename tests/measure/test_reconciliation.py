@@ -1,4 +1,5 @@
-from datetime import timedelta
+from collections.abc import Set
+from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -90,6 +91,7 @@ def reconcile(
     tool: dict[str, Any] | None = None,
     log: dict[str, Any] | None = None,
     of_steps: list[dict[str, Any]] | None = None,
+    pauses: Set[datetime] = frozenset(),
     **test: Any,
 ) -> dict[str, Any]:
     packet_flows = make_table("packet_flows", [captured])
@@ -100,7 +102,8 @@ def reconcile(
     captures = make_table("captures", [OWN_CAPTURE])
     logs = make_table("capture_logs", [{"run_id": "r", "raw_file_id": "l"} | log] if log else [])
     intervals = save_table("packet_intervals", steps() if of_steps is None else of_steps, folder / "steps.parquet")
-    (row,) = reconcile_flows(flows, packet_flows, path, captures, logs, intervals).iter_rows(named=True)
+    stamps = make_table("sample_stamps", [{"time_utc": time} for time in {row["time_utc"] for row in samples} | pauses])
+    (row,) = reconcile_flows(flows, packet_flows, path, stamps, captures, logs, intervals).iter_rows(named=True)
     assert make_table("reconciliation", [row]).height == 1
     return row
 
@@ -144,6 +147,11 @@ def test_sampling_that_ended_early(tmp_path: Path, retransmits: int, acked: int 
     assert row["is_explained"] is is_explained, row["explanation"]
     assert "sampling ended early" in row["explanation"]
     assert row["explanation"].startswith("unexplained") is not is_explained
+
+
+def test_a_stamp_without_sockets_ends_a_sample_too(tmp_path: Path) -> None:
+    samples = [sample(0.45, 1), sample(0.55, 3)]
+    assert not reconcile(tmp_path, capture(), samples, pauses={at(0.59)})["is_explained"]
 
 
 def test_a_late_sample_is_found_by_what_was_acknowledged(tmp_path: Path) -> None:
@@ -296,7 +304,7 @@ def test_a_run_without_captures_has_no_rows(tmp_path: Path) -> None:
     flows = join_flows(make_table("tests", []), make_table("streams", []), path, NO_INTERVALS, None, NO_CLIENTS)
     intervals = save_table("packet_intervals", [], tmp_path / "steps.parquet")
     captures, logs = make_table("captures", []), make_table("capture_logs", [])
-    rows = reconcile_flows(flows, nothing, path, captures, logs, intervals)
+    rows = reconcile_flows(flows, nothing, path, make_table("sample_stamps", []), captures, logs, intervals)
     assert make_table("reconciliation", rows.to_dicts()).height == 0
 
 

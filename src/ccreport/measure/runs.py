@@ -41,7 +41,8 @@ def measure_runs(
     """
     tests, streams, experiments = tables.read("tests"), tables.read("streams"), tables.read("experiments")
     samples, cpu_samples = tables.place("samples"), tables.place("cpu_samples")
-    intervals = sampling_intervals(samples, tables.read("sample_stamps"))
+    stamps = tables.read("sample_stamps")
+    intervals = sampling_intervals(samples, stamps)
     conditions = join_conditions(list_runs(manifest), experiments, tables.read("hosts"), tables.read("qdiscs"))
     clients = list_clients(conditions, _read_fact(experiments, "clients_json"))
     named = list_named_algorithms(manifest)
@@ -77,6 +78,7 @@ def measure_runs(
         flows,
         tables.read("packet_flows"),
         samples,
+        stamps,
         tables.read("captures"),
         tables.read("capture_logs"),
         tables.place("packet_intervals"),

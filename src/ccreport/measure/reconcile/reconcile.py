@@ -57,13 +57,14 @@ def reconcile_flows(
     flows: pl.DataFrame,
     packet_flows: pl.DataFrame,
     samples: Path,
+    stamps: pl.DataFrame,
     captures: pl.DataFrame,
     capture_logs: pl.DataFrame,
     packet_intervals: Path,
 ) -> pl.DataFrame:
     """Return the `reconciliation` of one experiment: one row for each capture and data flow in it.
 
-    `flows` is what `join_flows` returns, the others are tables as ingested.
+    `flows` is what `join_flows` returns, the others are tables as ingested (`stamps` is `sample_stamps`).
     """
     captured = select_captured(flows, packet_flows)
     if not captured.height:
@@ -76,7 +77,7 @@ def reconcile_flows(
     captured = captured.join(accepted, on=DIRECTION, how="left")
     facts = _join_witnesses(flows, captured, captures, capture_logs).sort("raw_file_id", "flow_id")
     steps = split_steps(_read_steps(packet_intervals, captured), DIRECTION)
-    of_ss = split_steps(_read_samples(samples, captured), ["flow_id"])
+    of_ss = split_steps(_read_samples(samples, stamps, captured), ["flow_id"])
     rows = [_reconcile(flow) for flow in _list_flows(facts, steps, of_ss)]
     schema = load_schema("reconciliation").polars
     return pl.DataFrame([{name: row[name] for name in schema} for row in rows], schema=schema)
@@ -128,25 +129,26 @@ def _read_steps(packet_intervals: Path, captured: pl.DataFrame) -> pl.DataFrame:
     return pl.scan_parquet(packet_intervals, glob=False).join(wanted, on=DIRECTION, how="semi").collect()
 
 
-def _read_samples(samples: Path, captured: pl.DataFrame) -> pl.DataFrame:
+def _read_samples(samples: Path, stamps: pl.DataFrame, captured: pl.DataFrame) -> pl.DataFrame:
     """Return the samples of the captured flows' last connections that hold a count of retransmits, in order.
 
-    A sample was taken between its stamp and the next one of its run (`until_utc`).
+    A sample was taken between its stamp and the next one of its file (`until_utc`).
     """
-    # ASSUME: the last sample of a run took no longer than the longest before it.
-    gap = pl.col("time_utc").diff().max().over("run_id").fill_null(pl.duration(microseconds=STEP_US))
-    stamps = pl.scan_parquet(samples, glob=False).select("run_id", "time_utc").unique().sort("run_id", "time_utc")
-    until = stamps.with_columns(
-        until_utc=pl.coalesce(pl.col("time_utc").shift(-1).over("run_id"), pl.col("time_utc") + gap)
+    # ASSUME: the last sample of a file took no longer than the longest before it.
+    gap = pl.col("time_utc").diff().max().over("raw_file_id").fill_null(pl.duration(microseconds=STEP_US))
+    until = (
+        stamps.lazy()
+        .sort("raw_file_id", "time_utc")
+        .with_columns(until_utc=pl.coalesce(pl.col("time_utc").shift(-1).over("raw_file_id"), pl.col("time_utc") + gap))
     )
     is_last = pl.col("connection_number") == pl.col("connection_number").max().over("run_id", "flow_id")
     return (
         pl.scan_parquet(samples, glob=False)
-        .select(*CONNECTION, "time_utc", *OF_SAMPLE)
+        .select(*CONNECTION, "raw_file_id", "time_utc", *OF_SAMPLE)
         .join(captured.lazy().filter(pl.col("direction") == "out").select("flow_id").unique(), on="flow_id", how="semi")
         .filter(is_last)
         .filter(pl.col("retransmits_ss_count").is_not_null())
-        .join(until, on=["run_id", "time_utc"])
+        .join(until, on=["raw_file_id", "time_utc"])
         .sort("flow_id", "time_utc")
         .select("flow_id", "time_utc", "until_utc", *OF_SAMPLE)
         .collect()
