@@ -198,6 +198,11 @@ def test_source_commands(command: str, facts: dict[str, Any], extra: tuple[str, 
     assert (parsed.facts, parsed.extra_arguments, parsed.lost) == (facts, extra, ())
 
 
+def test_a_number_of_blocks_is_lost() -> None:
+    parsed = parse_source_command("iperf3 -c {dst} -k 50 -N")
+    assert (parsed.extra_arguments, parsed.lost) == (("-N",), ("--blockcount 50: tests end by time or bytes",))
+
+
 @pytest.mark.parametrize(
     ("command", "fault"),
     [

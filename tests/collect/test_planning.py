@@ -245,6 +245,20 @@ BY_SOCKET = {"flow_pacing_mbps": 5, "pacing_by": "socket"}
             r"clients\.1\.ecn: all flows of a sender ask for ECN where some",
         ),
         ({"congestion_control": ["dctcp", "cubic"], "flows_count": 2}, "ecn: all flows of a sender ask for ECN where"),
+        # What keys say, and the testbed, would be recorded of a run that does otherwise.
+        ({"extra_arguments": ["-t", "10"]}, "extra_arguments: -t is given by `duration_s`$"),
+        ({"extra_arguments": ["-t10"]}, "extra_arguments: -t is given by `duration_s`$"),
+        ({"extra_arguments": ["--time=10"]}, "extra_arguments: --time is given by `duration_s`$"),
+        ({"extra_arguments": ["--paral", "4"]}, "extra_arguments: --paral is given by `flows_count`$"),
+        ({"extra_arguments": ["-w", "9K", "-NR"]}, "extra_arguments: -R is given by `reverse`$"),
+        (BY_SOCKET | {"extra_arguments": ["--fq-rate", "9M"]}, "extra_arguments: --fq-rate is given by `flow_pacing_m"),
+        ({"extra_arguments": ["-p", "9"]}, "extra_arguments: -p: the testbed chooses the ports; leave it out$"),
+        (
+            {"clients": [{}, {"extra_arguments": ["-C", "bbr"]}]},
+            r"clients\.1\.extra_arguments: -C is given by `congestion_control`$",
+        ),
+        ({"rpc": RPC, "extra_arguments": ["-Kbbr"]}, "extra_arguments: -K is given by `congestion_control`$"),
+        ({"clients": [{}, {"rpc": RPC, "extra_arguments": ["-r", "9"]}]}, r".*: -r is given by `rpc`$"),
     ],
 )
 def test_a_setting_that_a_client_does_not_apply_is_refused(job: dict[str, Any], told: str) -> None:
@@ -261,6 +275,11 @@ def test_a_setting_that_a_client_does_not_apply_is_refused(job: dict[str, Any], 
         {"clients": [{"flow_pacing_mbps": 5, "extra_arguments": ["-w", "9K"]}, {"rpc": RPC}]},
         {"extra_arguments": ["-b", "5M"], "reverse": True},
         {"pacing_by": "socket", "rpc": RPC},
+        # Values of options, and others of nearly the same name.
+        {"extra_arguments": ["-wR", "-b", "4M/8", "--title", "t", "--timestamps", "--pacing-timer=9", "-Z4"]},
+        {"flow_pacing_mbps": 5, "extra_arguments": ["--fq-rate", "9M"]},
+        # Which netperf knows by other letters.
+        {"rpc": RPC, "extra_arguments": ["-CN", "-P", "1024", "-D"]},
     ],
 )
 def test_settings_that_all_clients_apply_are_planned(job: dict[str, Any]) -> None:
@@ -566,7 +585,7 @@ def test_a_plan_names_what_else_a_path_does_to_packets() -> None:
     assert "jitter" not in describe_plan(plan({"sender_mbps": 20, "rtt_ms": 10}))
 
 
-@pytest.mark.parametrize("option", ["-u", "--udp"])
+@pytest.mark.parametrize("option", ["-u", "--udp", "-Zu"])
 def test_a_plan_names_no_algorithm_of_flows_of_udp(option: str) -> None:
     job = {"flows_count": 2, "rtt_ms": 10, "sender_mbps": 20, "extra_arguments": [option, "-b", "10M"]}
     assert "  2 UDP, 10 ms, 0 % loss, 20 Mbit/s  " in describe_plan(plan(job))

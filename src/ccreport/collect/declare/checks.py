@@ -3,8 +3,9 @@
 from collections.abc import Iterator
 from typing import Any, Final
 
+from ccreport.collect.declare.arguments import sends_udp
 from ccreport.collect.declare.campaign import Campaign, CampaignError, Settings
-from ccreport.collect.declare.clients import FLOWS_AT_MOST, asks_for_ecn, declare_clients, sends_udp
+from ccreport.collect.declare.clients import FLOWS_AT_MOST, asks_for_ecn, declare_clients
 from ccreport.collect.declare.conditions import as_list
 from ccreport.collect.declare.hints import hint_at_for_each
 from ccreport.collect.declare.sysctls import INTEGER

@@ -102,11 +102,6 @@ def name_algorithm(client: Client, run: Run) -> str:
     return client.congestion_control or run.default_congestion_control
 
 
-def sends_udp(arguments: Iterable[str]) -> bool:
-    """Tell whether iperf3 sends UDP with some arguments."""
-    return not {"-u", "--udp"}.isdisjoint(arguments)
-
-
 def count_rpcs(clients: Iterable[Client], run: Run) -> Counter[Rpc]:
     """Return how many of some clients of a run make RPCs of each algorithm and size."""
     counts: Counter[Rpc] = Counter()

@@ -6,7 +6,8 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from typing import Final
 
 from ccreport.archive.rpc_clients import write_sizes
-from ccreport.collect.declare.clients import count_rpcs, name_algorithm, sends_udp
+from ccreport.collect.declare.arguments import sends_udp
+from ccreport.collect.declare.clients import count_rpcs, name_algorithm
 from ccreport.collect.plan import Plan, Route, Run
 from ccreport.core.algorithms import doubt_algorithm
 

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, Final
 
 from ccreport.archive.rpc_clients import NONE, PARAMETER, write_rpcs
+from ccreport.collect.declare.arguments import split_options
 from ccreport.collect.declare.campaign import Settings
 from ccreport.collect.declare.clients import count_rpcs, list_processes, name_algorithm
 from ccreport.collect.declare.conditions import name_parameter
@@ -160,7 +161,7 @@ def _list_by_client(job: Settings, run: Run) -> Iterator[tuple[str, list[Any]]]:
     for key in ("duration_s", "volume_bytes"):
         yield f"client_{key}", [end[key] for end in ends]
     yield "client_flow_pacing_mbps", [one["flow_pacing_mbps"] for one in declared]
-    options = [_read_options(client.extra_arguments) for client in clients]
+    options = [_read_options(client) for client in clients]
     for name in sorted({name for of_client in options for name in of_client}):
         yield name, [of_client.get(name, DEFAULT) for of_client in options]
 
@@ -177,14 +178,12 @@ def _list_parameters(job: Settings, parameters: Mapping[str, str]) -> Iterator[t
     yield from ((parameters[name], _write(value)) for name, value in job["module_parameters"].items())
 
 
-def _read_options(arguments: Sequence[str]) -> dict[str, str]:
-    """Return the values of options of a command line: -w 50K, -w50K or --window=50K is a window of 50K."""
+def _read_options(client: Client) -> dict[str, str]:
+    """Return the values of a client's extra options: -w 50K, -w50K or --window=50K is a window of 50K."""
     options: dict[str, str] = {}
     name = "arguments"
-    for word in arguments:
-        value = word
-        if word.startswith("-") and not word[1:2].isdigit():
-            option, _, value = word.partition("=") if word.startswith("--") else (word[:2], "", word[2:])
+    for option, value in split_options(client.extra_arguments, client.program):
+        if option:
             name = OPTIONS.get(option, option)
             options.setdefault(name, "on")
         if value:
@@ -194,7 +193,7 @@ def _read_options(arguments: Sequence[str]) -> dict[str, str]:
 
 def _list_pacing(client: Client) -> list[Any]:
     """Return the rates that a client is told to keep its flows to."""
-    options = _read_options(client.extra_arguments)
+    options = _read_options(client)
     return [client.flow_rate_bps, *(options.get(name) for name in PACING_OPTIONS)]
 
 

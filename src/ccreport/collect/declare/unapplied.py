@@ -1,15 +1,18 @@
 """Settings that a job may have and the program of a client, or its host, does not apply: the run would say it did.
 
+The same holds for what extra arguments set in place of a key (`arguments.py`).
+
 netperf leaves nothing out of its results, ends by time only, and cannot pace its sockets. With `iperf3 -R` the
 receivers send, and iperf3 3.12 does not hand them --fq-rate. `fq maxrate` holds for UDP, too. Whether connections ask
 for ECN is a setting of the host.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Final
 
+from ccreport.collect.declare.arguments import list_given
 from ccreport.collect.declare.campaign import Settings
-from ccreport.collect.declare.clients import asks_for_ecn, declare_clients, find_program, find_rpc
+from ccreport.collect.declare.clients import PLAIN, asks_for_ecn, declare_clients, find_program, find_rpc
 
 RPCS: Final = "netperf, which sends the RPCs,"
 
@@ -22,6 +25,8 @@ def list_unapplied(job: Settings) -> Iterator[str]:
         yield from _list_of_netperf(job)
     if len(programs) > 1 and job["extra_arguments"]:
         yield "extra_arguments: iperf3 and netperf take different ones; write them in `clients`, to each its own"
+    else:
+        yield from _list_given(job["extra_arguments"], min(programs), job, PLAIN)
     if job["reverse"] and job["flow_pacing_mbps"]:
         yield f"flow_pacing_mbps: {_explain_reverse(job['flow_pacing_mbps'])}"
     for number, declared in enumerate(clients):
@@ -57,6 +62,15 @@ def _list_of_client(job: Settings, declared: Settings) -> Iterator[str]:
         yield "program: iperf3 has no rpc; leave program out, and netperf sends them"
     if job["reverse"] and pacing_mbps:
         yield f"flow_pacing_mbps: {_explain_reverse(pacing_mbps)}"
+    yield from _list_given(declared["extra_arguments"], program, job, declared)
+
+
+def _list_given(arguments: Iterable[str], program: str, job: Settings, declared: Settings) -> Iterator[str]:
+    by_socket = job["flow_pacing_mbps"] if job["pacing_by"] == "socket" else None
+    paces_sockets = bool(declared["flow_pacing_mbps"] or by_socket)
+    yield from (
+        f"extra_arguments: {problem}" for problem in list_given(arguments, program, paces_sockets=paces_sockets)
+    )
 
 
 def _explain_reverse(pacing_mbps: float) -> str:

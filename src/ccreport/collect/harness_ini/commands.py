@@ -29,7 +29,6 @@ PASSED: Final = {
     "cport": "--cport",
     "tos": "-S",
     "dscp": "--dscp",
-    "blockcount": "-k",
     "pacing_timer": "--pacing-timer",
     "zerocopy": "-Z",
     "no_delay": "-N",
@@ -225,6 +224,8 @@ def _explain(name: str, value: Any) -> str:
         return "IPv6: the testbed has IPv4 addresses"
     if name in TOO_NEW:
         return f"{option}: iperf3 3.12, which the testbed runs, does not know it"
+    if name == "blockcount":
+        return f"{option}: tests end by time or bytes"
     return f"{option}: the testbed binds nothing to CPUs or addresses"
 
 
