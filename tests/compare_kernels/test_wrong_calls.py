@@ -51,7 +51,15 @@ CAMPAIGN = ("--campaign", "hystart")
         ),
         ((ON, OFF, *CAMPAIGN, "--cores", "0"), "--cores: a build takes at least 1"),
         ((ON, OFF, *CAMPAIGN, "--blocks", "1"), "--blocks: an interval takes at least 2, not 1"),
-        (("net.ipv4.tcp_rmem=lots", OFF, *CAMPAIGN), "side a: net.ipv4.tcp_rmem takes 3 integers, not `lots`; write "),
+        (
+            ("net.ipv4.tcp_rmem=lots", OFF, *CAMPAIGN),
+            'takes 3 integers, not `lots`; write "net.ipv4.tcp_rmem=4096 131072 6291456"\n',
+        ),
+        (
+            ("default", f"net.ipv4.tcp_wmem=4096,16384,65536,{OFF}", *CAMPAIGN),
+            f'blanks between the values of one; write "net.ipv4.tcp_wmem=4096 16384 65536,{OFF}"\n',
+        ),
+        (("net.ipv4.tcp_wmem", OFF, *CAMPAIGN), 'needs a value; write "net.ipv4.tcp_wmem=4096 16384 4194304"\n'),
     ],
 )
 def test_a_call_that_cannot_be_meant_says_what_to_type(

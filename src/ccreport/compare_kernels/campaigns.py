@@ -20,7 +20,7 @@ from ccreport.collect.declare.sysctls import check_sysctls, find_wrong_value
 from ccreport.collect.engines import choose_place
 from ccreport.collect.kernel.known_settings import name_unknown_settings
 from ccreport.collect.plan import Plan
-from ccreport.compare_kernels.declaration import Comparison, Side
+from ccreport.compare_kernels.declaration import Comparison, Side, quote_side
 from ccreport.core.algorithms import CANDIDATE
 from ccreport.core.atomic_files import replace_text
 from ccreport.core.declared_files import read_declared
@@ -46,7 +46,7 @@ def write_campaigns(
     check_sysctls(written)
     for key, side in (("a", comparison.a), ("b", comparison.b)):
         for name, value in side.sysctls.items():
-            if problem := find_wrong_value(name, str(value)):
+            if problem := find_wrong_value(name, str(value), "{}: {}" if comparison.path else '"{}={}"'):
                 raise comparison.blame(f"side {key}: {problem}", (key, "sysctls", name))
     declared = read_declared(comparison.campaign)
     declared.setdefault("testbed", {}).update(given)
@@ -99,7 +99,7 @@ def _find_wrong_algorithm(declared: dict[str, Any], side: Side, campaign: Path) 
             f"`congestion_control: {CANDIDATE}` in those that both sides are to run"
         )
     settings = [f"{name}={value}" for name, value in {**side.sysctls, **side.module_parameters}.items()]
-    typed = ",".join(["cubic", *filter(None, [side.kernel]), *settings])
+    typed = quote_side(",".join(["cubic", *filter(None, [side.kernel]), *settings]))
     return (
         f"{campaign} runs `{CANDIDATE}`: say which algorithm it is, for cubic by `{typed}` on the command line or "
         "`algorithm: cubic` in the file of the comparison"

@@ -8,6 +8,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any, Final
 
+from ccreport.collect.declare.sysctls import find_example
 from ccreport.core.algorithms import KNOWN
 from ccreport.core.declarations import SCHEMAS, load_yaml
 from ccreport.core.declared_files import DeclarationError, blame, fill_defaults, load_declared
@@ -124,6 +125,8 @@ def read_side(text: str) -> dict[str, Any]:
             side["kernel"] = name
         elif is_set or not ALGORITHM.fullmatch(name) or (name not in KNOWN and Path(name).is_file()):
             raise InputError(f"`{part}` is not a side: {_mend_side(name, value)}")
+        elif name.isdecimal():
+            raise InputError(f"`{part}` is not a side: {_mend_values(text)}")
         elif name != UNCHANGED:
             side["algorithm"] = name
     return side
@@ -134,8 +137,19 @@ def _mend_side(name: str, value: str) -> str:
     if Path(name).is_file():
         return f"the path of a kernel has a slash; write ./{name}"
     if SETTING.fullmatch(name):
-        return f"a setting needs a value; write {name}={value or 1}"
+        return f"a setting needs a value; write {quote_side(f'{name}={value or find_example(name) or 1}')}"
     return "write ./linux for a kernel, tcp_cubic.hystart=0 or net.ipv4.tcp_sack=0 for a setting, bbr for an algorithm"
+
+
+def _mend_values(text: str) -> str:
+    """Return how to write a side with a number that belongs to no setting: the values of one have blanks between."""
+    meant = re.sub(r", *(?=\d+(,|$))", " ", text)
+    return f"commas are between settings, blanks between the values of one; write {quote_side(meant)}"
+
+
+def quote_side(text: str) -> str:
+    """Return a side as a shell takes it for one word."""
+    return f'"{text}"' if " " in text else text
 
 
 def _describe_missing(campaign: Path, base: Path = HERE) -> str:

@@ -44,18 +44,21 @@ def check_sysctls(declared: Campaign) -> None:
                     raise declared.blame(CampaignError(what, (*place, "sysctls", name)))
 
 
-def find_wrong_value(name: str, value: str) -> str | None:
-    """Return what is wrong with the form of a sysctl's value and how to write it, null where nothing is known."""
-    example = _find_example(name)
+def find_wrong_value(name: str, value: str, written: str = "{}: {}") -> str | None:
+    """Return what is wrong with the form of a sysctl's value and how to write it, null where nothing is known.
+
+    `written` is how a setting and its value are written where this one is.
+    """
+    example = find_example(name)
     if example is None or _describe_form(value) == (form := _describe_form(example)):
         return None
-    return f"{name} takes {form}, not `{value}`; write {name}: {example}"
+    return f"{name} takes {form}, not `{value}`; write {written.format(name, example)}"
 
 
 def list_unchecked(runs: Iterable[Run]) -> list[str]:
     """Return the names of sysctls of runs whose values only the kernel of the runs can check."""
     names = dict.fromkeys(name for run in runs for name in run.sysctls)
-    return [name for name in names if _find_example(name) is None]
+    return [name for name in names if find_example(name) is None]
 
 
 def doubt_sysctls(runs: Iterable[Run]) -> list[str]:
@@ -79,7 +82,7 @@ def _find_file(name: str) -> Path:
     return SYSCTLS / name.replace(".", "/")
 
 
-def _find_example(name: str) -> str | None:
+def find_example(name: str) -> str | None:
     """Return a value that shows the form of a sysctl, null where none does."""
     if name in EXAMPLES:
         return EXAMPLES[name]
