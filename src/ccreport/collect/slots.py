@@ -93,7 +93,7 @@ class Slot:
     ) -> tuple[Attempt, bool]:
         """Make one attempt at a run, with its files in place afterwards if they are to be kept.
 
-        Beside it is whether another might come to another end: not where a program was called in a way that it refuses.
+        Beside it is whether another might come to another end: not where what the campaign itself has called failed.
 
         Raise RefusedSettingError, with the attempt in the ledger, where the kernel refused a setting, as it would each
         time.

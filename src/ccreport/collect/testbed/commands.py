@@ -28,7 +28,7 @@ VOLUME_PATIENCE: Final = 20.0
 
 
 class WrongCallError(Exception):
-    """A program does not take what the campaign has it called with, and never will; the message has the key."""
+    """What the campaign itself has called fails, and is not called again; the message has the key."""
 
 
 def find_port(client: Client) -> int:

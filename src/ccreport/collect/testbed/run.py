@@ -44,8 +44,6 @@ from ccreport.core.errors import InputError
 LISTEN_LIMIT_S: Final = 10.0
 COMMAND_LIMIT_S: Final = 120.0
 END_LIMIT_S: Final = 10.0
-# What a shell ends with where a command is not there, or is not a program.
-NO_COMMAND: Final = (126, 127)
 # ls: unrecognized option '--all-of-it' · Option "-nosuch" is unknown, try "ip -help". · sh: 1: Syntax error: …
 USAGE: Final = re.compile(
     r"^\s*usage:|(unrecogni[sz]ed|invalid|unknown|illegal) option|is unknown, try |^Try '.* --help'|: Syntax error: ",
@@ -62,7 +60,7 @@ def perform_run(run: Run, work: Path, target: Path) -> dict[str, Any]:
     """Make one run and return its outcome, message and elapsed time; its files are in `target` unless it failed.
 
     `is_refused` tells that it failed by a setting that this kernel does not take, as it would each time, and
-    `is_wrong_call` that a program did not take what the campaign has it called with.
+    `is_wrong_call` that a program refused what the campaign has it called with, or that one of its commands failed.
     """
     start, folder = time.monotonic(), work / "run"
     shutil.rmtree(folder, ignore_errors=True)
@@ -137,13 +135,11 @@ class _Performance:
                 done = self.testbed.execute(namespace, ["sh", "-c", command], input_text="", timeout_s=COMMAND_LIMIT_S)
                 told.append(done.stdout + done.stderr)
                 if done.returncode:
-                    is_misspelt = USAGE.search(told[-1]) is not None
-                    kind = WrongCallError if is_misspelt or done.returncode in NO_COMMAND else RunFailedError
                     said = told[-1].strip()[-200:]
-                    if is_misspelt:
+                    if USAGE.search(told[-1]):
                         # Behind the fault may be all of the program's options.
                         said = (done.stderr.strip() or done.stdout.strip()).splitlines()[0]
-                    raise kind(f"commands.{key}: `{command}` ended with {done.returncode}: {said}")
+                    raise WrongCallError(f"commands.{key}: `{command}` ended with {done.returncode}: {said}")
         if told:
             self._write(item, "".join(told))
 
