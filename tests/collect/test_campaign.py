@@ -249,7 +249,7 @@ BOTTLENECK = {"bottleneck_mbps": 10, "buffer_bytes": 10_000}
         ({"sysctls": ["net.ipv4.tcp_sack=0"]}, r"; write `sysctls: \{net\.ipv4\.tcp_sack: 0\}`$"),
         (
             {"instruments": {"ss_flags": "-tinK"}},
-            r"ss_flags: `-tinK` is not allowed here: Its flags, of those that take no",
+            r"ss_flags: `-tinK` is not allowed here: Its flags, of those that take no .*; leave out `K`$",
         ),
         ({"instruments": {"capture": True}}, r"; write \{\}, which takes each key's default$"),
         (
@@ -257,6 +257,8 @@ BOTTLENECK = {"bottleneck_mbps": 10, "buffer_bytes": 10_000}
             r"parameter_sweep\.name: module_parameters set tcp_cubic\.beta",
         ),
         ({"sysctls": {"kernel.panic": 1}}, r"sysctls: `?'?kernel.panic"),
+        ({"sysctls": {"tcp_ecn": 1}}, r"sysctls: `tcp_ecn` is not allowed here; did you mean `net\.ipv4\.tcp_ecn`\?$"),
+        ({"sysctls": {"rmem_default": 1}}, r"; did you mean `net\.core\.rmem_default`\?$"),
     ],
 )
 def test_what_contradicts_itself_is_refused_by_job_and_key(job: dict[str, Any], message: str) -> None:

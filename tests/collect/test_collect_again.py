@@ -289,6 +289,19 @@ def test_the_end_of_a_sweep_says_what_is_there(
     assert capsys.readouterr().out == f"nothing was missing: 2 runs in {archive}; make report ARCHIVE='{archive}'\n"
 
 
+def test_small_volumes_are_told_while_runs_are_missing(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    facts = {"sender_mbps": 20, "duration_s": None, "volume_bytes": 9000}
+    session = collect_all(tmp_path / "archive", plan(facts))
+    told = session / "session.json"
+    told.write_text(told.read_text().replace('"sweep"', '"mine"').replace('"main"', '"one"'))
+    campaign = tmp_path / "mine.yaml"
+    job = "{name: a, volume_bytes: 9000, sender_mbps: 20}"
+    campaign.write_text(f"title: Mine\nsessions: [{{label: one, jobs: [{job}]}}]\n")
+    for archive, is_told in (("archive", False), ("none", True)):
+        main(["collect", "--campaign", str(campaign), "--archive", str(tmp_path / archive), "--dry-run"])
+        assert ("job a, volume_bytes: " in capsys.readouterr().err) == is_told
+
+
 def test_a_campaign_of_another_name_is_guessed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     for name in ("mine", "sample"):

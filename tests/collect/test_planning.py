@@ -557,6 +557,26 @@ def test_a_dry_run_refuses_a_kernel_that_is_not_there(tmp_path: Path, capsys: py
     assert not printed.out
 
 
+@pytest.mark.parametrize(
+    ("kernel", "told"),
+    [
+        ("/none/linux", "cannot be run as a user-mode kernel: No such file"),
+        ("README.md", "is not a program, as a user-m"),
+    ],
+)
+def test_a_dry_run_tells_the_line_of_a_kernel_that_is_none(
+    kernel: str, told: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("README.md").write_text("Read me\n")
+    job = "{name: a, duration_s: 5, sender_mbps: 20}"
+    Path("own.yaml").write_text(f"title: T\ntestbed:\n  kernel: {kernel}\nsessions: [{{label: one, jobs: [{job}]}}]\n")
+    assert main(["collect", "--campaign", "own.yaml", "--dry-run"]) == 1
+    printed = capsys.readouterr()
+    assert printed.err.startswith(f"ccreport: own.yaml:3: testbed.kernel: {kernel} {told}")
+    assert not printed.out
+
+
 def test_a_plan_names_volumes_settings_and_what_limits_senders(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("os.sched_getaffinity", lambda _: {0, 1})
     job = {"sender_mbps": 20, "rtt_ms": 10, "bottleneck_mbps": 50, "buffer_bytes": 9000, "iterations_count": 4}

@@ -59,6 +59,7 @@ CAMPAIGN = ("--campaign", "hystart")
             ("default", f"net.ipv4.tcp_wmem=4096,16384,65536,{OFF}", *CAMPAIGN),
             f'blanks between the values of one; write "net.ipv4.tcp_wmem=4096 16384 65536,{OFF}"\n',
         ),
+        (("tcp_sack=0", OFF, *CAMPAIGN), "`tcp_sack=0` is not a side: write net.ipv4.tcp_sack=0\n"),
         (("net.ipv4.tcp_wmem", OFF, *CAMPAIGN), 'needs a value; write "net.ipv4.tcp_wmem=4096 16384 4194304"\n'),
     ],
 )
@@ -203,14 +204,26 @@ def test_help_gives_the_fewest_blocks_and_no_empty_default(capsys: pytest.Captur
 
 def test_a_kernel_that_cannot_be_run_says_why(tmp_path: Path) -> None:
     kernel = tmp_path / "linux"
-    kernel.write_text("#!/bin/sh\n")
+    kernel.write_bytes(b"\x7fELF")
+    text = tmp_path / "README.md"
+    text.write_text("A kernel\n")
     for path, told in (
         (tmp_path, f"{tmp_path} is a folder; name the kernel's file in it, such as {kernel}"),
         (tmp_path / "linus", f"No such file or directory; did you mean `{kernel}`?"),
         (kernel, f"{kernel} cannot be run as a user-mode kernel; if it is one, type `chmod \\+x {kernel}`"),
+        (text, f"{text} is not a program, as a user-mode kernel is; `make kernel` builds one$"),
     ):
         with pytest.raises(InputError, match=told.replace("?", "\\?")):
             read_user_kernel(path)
+
+
+def test_a_kernel_of_a_side_that_is_not_there_is_told_with_its_line(tmp_path: Path) -> None:
+    path = tmp_path / "own.yaml"
+    path.write_text(f"title: T\ncampaign: {ROOT}/campaigns/hystart.yaml\na: {{name: A}}\nb:\n  kernel: /none/linux\n")
+    with pytest.raises(
+        DeclarationError, match=r"own\.yaml:5: side b: /none/linux cannot be run as a user-mode kernel: "
+    ):
+        write_campaigns(load_comparison(path), tmp_path / "campaigns")
 
 
 def test_a_kernel_of_the_current_folder_is_not_looked_for_elsewhere(

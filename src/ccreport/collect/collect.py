@@ -81,12 +81,13 @@ def collect(
             )
         others = f"{foreign[0]} and {len(foreign) - 1} more" if len(foreign) > 1 else foreign[0]
         print(f"warning: {folder} holds {others}, which the report of this archive would read, too", file=sys.stderr)
-    for warning in list_small_volumes(declared):
-        print(f"warning: {warning}", file=sys.stderr)
     collection = Collection(plan, folder, campaign, find_sessions(folder, plan.campaign))
     # What is complete needs no engine.
     if collection.list_missing():
+        for warning in list_small_volumes(declared):
+            print(f"warning: {warning}", file=sys.stderr)
         check_engine(declared)
+        check_kernel(declared)
     if dry_run:
         show_plan(collection, declared)
         return
@@ -122,6 +123,15 @@ def find_campaign(campaign: Path, folder: Path = CAMPAIGNS) -> Path:
         names = [path.stem for path in folder.glob("*.yaml")]
         raise InputError(f"no campaign is called `{campaign}`{guess(campaign.name, names)}")
     return campaign
+
+
+def check_kernel(declared: Campaign) -> None:
+    """Raise DeclarationError where the kernel that a campaign names is not one."""
+    if declared.testbed["engine"] != "namespaces" and declared.testbed["kernel"]:
+        try:
+            find_user_kernel(declared.testbed["kernel"])
+        except InputError as error:
+            raise declared.blame(CampaignError(f"testbed.kernel: {error}", ("testbed", "kernel"))) from error
 
 
 def describe_end(collection: Collection, missing_count: int) -> str:

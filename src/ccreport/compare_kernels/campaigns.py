@@ -14,16 +14,19 @@ from typing import Any, Final
 
 import yaml
 
+from ccreport.collect.collect import check_kernel
 from ccreport.collect.declare.campaign import load_campaign
 from ccreport.collect.declare.planning import plan_campaign
 from ccreport.collect.declare.sysctls import check_sysctls, find_wrong_value
 from ccreport.collect.engines import choose_place
+from ccreport.collect.kernel.find_kernel import find_user_kernel
 from ccreport.collect.kernel.known_settings import name_unknown_settings
 from ccreport.collect.plan import Plan
 from ccreport.compare_kernels.declaration import Comparison, Side, quote_side
 from ccreport.core.algorithms import CANDIDATE
 from ccreport.core.atomic_files import replace_text
 from ccreport.core.declared_files import read_declared
+from ccreport.core.errors import InputError
 
 ALGORITHM_KEYS: Final = frozenset({"congestion_control", "default_congestion_control"})
 # block-2-main: the session `main` of the campaign in the second block.
@@ -48,6 +51,9 @@ def write_campaigns(
         for name, value in side.sysctls.items():
             if problem := find_wrong_value(name, str(value), "{}: {}" if comparison.path else '"{}={}"'):
                 raise comparison.blame(f"side {key}: {problem}", (key, "sysctls", name))
+        _check_kernel(comparison, key, side)
+    if not (comparison.a.kernel and comparison.b.kernel):
+        check_kernel(written)
     declared = read_declared(comparison.campaign)
     declared.setdefault("testbed", {}).update(given)
     for key, side in (("a", comparison.a), ("b", comparison.b)):
@@ -86,6 +92,14 @@ def find_side(title: str) -> str | None:
 def name_session(label: str) -> str:
     """Return what the campaign itself calls a session."""
     return LABEL.sub(r"\2", label)
+
+
+def _check_kernel(comparison: Comparison, key: str, side: Side) -> None:
+    if side.kernel:
+        try:
+            find_user_kernel(side.kernel)
+        except InputError as error:
+            raise comparison.blame(f"side {key}: {error}", (key, "kernel")) from error
 
 
 def _find_wrong_algorithm(declared: dict[str, Any], side: Side, campaign: Path) -> str | None:

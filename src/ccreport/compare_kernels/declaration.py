@@ -8,12 +8,13 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any, Final
 
-from ccreport.collect.declare.sysctls import find_example
+from ccreport.collect.declare.sysctls import EXAMPLES, find_example
 from ccreport.core.algorithms import KNOWN
 from ccreport.core.declarations import SCHEMAS, load_yaml
 from ccreport.core.declared_files import DeclarationError, blame, fill_defaults, load_declared
 from ccreport.core.errors import InputError
 from ccreport.core.schema_problems import HERE, Place, guess_path
+from ccreport.core.text import complete_name
 
 SYSCTL: Final = "net."
 ALGORITHM: Final = re.compile(r"[a-z0-9_]+")
@@ -138,6 +139,8 @@ def _mend_side(name: str, value: str) -> str:
         return f"the path of a kernel has a slash; write ./{name}"
     if SETTING.fullmatch(name):
         return f"a setting needs a value; write {quote_side(f'{name}={value or find_example(name) or 1}')}"
+    if setting := complete_name(name, EXAMPLES):
+        return f"write {quote_side(f'{setting}={value or find_example(setting)}')}"
     return "write ./linux for a kernel, tcp_cubic.hystart=0 or net.ipv4.tcp_sack=0 for a setting, bbr for an algorithm"
 
 

@@ -11,7 +11,7 @@ from datetime import date
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from ccreport.core.text import count_things
+from ccreport.core.text import complete_name, count_things, hint_at_letters
 from ccreport.core.units import WITH_UNIT, mend_unit
 
 if TYPE_CHECKING:
@@ -212,8 +212,9 @@ def _describe(error: "ValidationError") -> str:
         case "pattern":
             if (doi := BEFORE_DOI.sub("", value)) != value and re.search(wanted, doi):
                 return f"{shown} has more than it needs; write {_last_key(error)}: {doi}"
-            meant = value.lower() if re.search(wanted, value.lower()) else ""
-            about = f": {_read_meaning(schema) or f'it does not match {wanted}'}"
+            near = (value.lower(), complete_name(value, schema.get("examples", ())))
+            meant = next((word for word in near if re.search(wanted, word)), "")
+            about = f": {_read_meaning(schema) or f'it does not match {wanted}'}{hint_at_letters(value, wanted)}"
             return f"{shown} is not allowed here{f'; did you mean `{meant}`?' if meant else about}"
         case "minimum" | "maximum" | "exclusiveMinimum" | "exclusiveMaximum":
             kind = KINDS["integer" if "integer" in schema.get("type", "") else "number"]

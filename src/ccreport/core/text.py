@@ -1,5 +1,6 @@
 """Texts for people: names that may hold bytes that are not UTF-8, counted things, and labels that links lead to."""
 
+import itertools
 import os
 import re
 import shlex
@@ -62,3 +63,27 @@ def name_author(author: Mapping[str, str]) -> str:
     """Return the name of an author, which is an entity's or a person's in parts."""
     parts = (author.get(part) for part in ("given-names", "name-particle", "family-names", "name-suffix"))
     return author.get("name") or " ".join(part for part in parts if part)
+
+
+def hint_at_letters(text: str, pattern: str) -> str:
+    """Return which letter, or which two, a text has to leave out to match a pattern; nothing where none would do."""
+    for count in (1, 2):
+        for letters in itertools.combinations(dict.fromkeys(text), count):
+            rest = "".join(letter for letter in text if letter not in letters)
+            if rest and re.search(pattern, rest):
+                return (
+                    f"; leave out {' and '.join(f'`{letter}`' if letter.strip() else 'blanks' for letter in letters)}"
+                )
+    return ""
+
+
+def complete_name(end: str, examples: Iterable[str]) -> str:
+    """Return a name with what stands in front of a dot in one that ends alike: net.ipv4.tcp_sack for tcp_sack.
+
+    Names end alike that begin with the same word behind their last dot, as tcp. No text where no example does.
+    """
+    for name in examples:
+        before, _, last = name.rpartition(".")
+        if last.partition("_")[0] == end.partition("_")[0]:
+            return f"{before}.{end}"
+    return ""

@@ -28,6 +28,8 @@ HAS_VIRTUAL_TIME: Final = "CONFIG_UML_TIME_TRAVEL_SUPPORT=y"
 # CONFIG_TCP_CONG_BBR=y
 ALGORITHM: Final = re.compile(r"CONFIG_TCP_CONG_(\w+)=[ym]")
 ASK_LIMIT_S: Final = 20
+# What a program of Linux begins with.
+ELF: Final = b"\x7fELF"
 
 
 @dataclass(frozen=True)
@@ -82,6 +84,8 @@ def read_user_kernel(path: Path) -> UserKernel:
     if path.is_dir():
         raise InputError(f"{path} is a folder; name the kernel's file in it, such as {path / 'linux'}")
     if path.is_file() and not os.access(path, os.X_OK):
+        if not _is_program(path):
+            raise InputError(f"{path} is not a program, as a user-mode kernel is; `make kernel` builds one")
         raise InputError(f"{path} cannot be run as a user-mode kernel; if it is one, type `chmod +x {path}`")
     options = sorted(line for line in _ask(path, "--showconfig").splitlines() if line.startswith("CONFIG_"))
     if "CONFIG_UML=y" not in options:
@@ -102,6 +106,14 @@ def read_user_kernel(path: Path) -> UserKernel:
         algorithms=frozenset({"reno", *_list_algorithms(options)}),
         has_modules=HAS_MODULES in options,
     )
+
+
+def _is_program(path: Path) -> bool:
+    try:
+        with path.open("rb") as file:
+            return file.read(len(ELF)) == ELF
+    except OSError as error:
+        raise InputError(f"{path} cannot be read: {error.strerror}") from error
 
 
 def _list_algorithms(options: list[str]) -> Iterator[str]:
