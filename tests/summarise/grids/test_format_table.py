@@ -445,6 +445,11 @@ def test_headings_are_words_with_units() -> None:
     ]
     assert write_heading("latency_p99_ms") == "Latency 99 % (ms)"
     assert write_heading("algorithm") == "Algorithm"
+    # Of a run and of one of its flows.
+    assert [write_heading(name) for name in ("volume_bytes", "completion_bytes")] == [
+        "Volume of all flows",
+        "Completes a flow",
+    ]
 
 
 def test_values_that_name_rows_bring_their_units() -> None:

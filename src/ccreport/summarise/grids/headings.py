@@ -29,16 +29,16 @@ UNITS: Final = {
 OWN_TITLED: Final = (MEANS, "table_")
 # Names that say more to a program than to a reader.
 HEADINGS: Final = {
-    "cc": "Algorithm",
+    **dict.fromkeys(("cc", "flow_algorithm", "client_algorithm"), "Algorithm"),
     "cc_list": "Algorithms",
-    "flow_algorithm": "Algorithm",
-    "client_algorithm": "Algorithm",
     "rtt_nominal_ms": "RTT (ms)",
     "nic_bps": "Sender's line",
     "limit_packets_count": "Queue limit (packets)",
     "has_queue_ecn": "Queue marks ECN",
     "stages_json": "Changes of the path",
     "buffer_bdp_ratio": "Buffer (BDP)",
+    "volume_bytes": "Volume of all flows",
+    "completion_bytes": "Completes a flow",
     "jain_ratio": "Jain's index",
     "jain_mean_ratio": "Jain's index, mean",
     "p_ratio": "p",
