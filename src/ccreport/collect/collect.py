@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any, Final, Literal, NoReturn
 
 from ccreport.collect.attempts import read_attempts
+from ccreport.collect.called_programs import check_called
 from ccreport.collect.declare.campaign import Campaign, CampaignError, load_campaign
 from ccreport.collect.declare.checks import check_algorithms, check_engine, list_small_volumes
 from ccreport.collect.declare.describe import describe_plan, find_rate_bps
@@ -88,6 +89,7 @@ def collect(
             print(f"warning: {warning}", file=sys.stderr)
         check_engine(declared)
         check_kernel(declared)
+        check_called(declared)
     if dry_run:
         show_plan(collection, declared)
         return
