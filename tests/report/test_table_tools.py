@@ -62,6 +62,27 @@ def test_a_heading_sorts_by_numbers_then_back_to_the_order_as_it_was(page: Page)
     assert page.evaluate(SHOWN) == before
 
 
+def test_a_bound_is_sorted_beside_the_number_that_it_bounds(page: Page, tmp_path: Path):
+    ordered = ["< 0.1", "0.1", "0.315", "+2", "≈ 3", "500", "> 500", *map(str, range(1000, 1014)), "2,655"]
+    rows = "".join(f"<tr><td>{value}</td></tr>" for value in ("–", *ordered[1::2], "", *ordered[::2]))
+    table = (
+        f'<table class="published"><thead><tr><th class="gt_right">Runs</th></tr></thead><tbody>{rows}</tbody></table>'
+    )
+    text = f'{PAGE[: PAGE.index("<div")]}<div class="table-scroll">{table}</div>'
+    (tmp_path / "bounds.html").write_text(text, encoding="utf-8")
+    page.goto((tmp_path / "bounds.html").as_uri())
+    head = page.locator("thead")
+    width = head.evaluate("head => head.offsetWidth")
+    for expected in (ordered, ordered[::-1]):
+        page.get_by_role("button", name="Runs").click()
+        shown = page.locator("tbody td").all_inner_texts()
+        assert shown[: len(ordered)] == expected
+        # What has no value is last, in either direction.
+        assert set(shown[len(ordered) :]) == {"–", ""}
+        assert head.evaluate("head => head.offsetWidth") == width
+        assert page.evaluate("(box => box.scrollWidth === box.clientWidth)(document.querySelector('.table-scroll'))")
+
+
 def test_a_field_filters_rows_by_all_words_and_by_their_group(page: Page):
     field = page.get_by_role("searchbox", name="Filter rows: Jobs")
     field.fill("bbr far")

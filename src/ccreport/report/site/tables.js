@@ -3,15 +3,19 @@
 "use strict";
 (() => {
   const ROWS_AT_LEAST = 21;
-  // 47.36 · 13,000 · −3 · 62.5 kB · 1.81×10⁻⁷ · < 0.0001 · <a number that an interval begins with>
-  const NUMBER = /^(?:< )?([-−]?[\d,]*\.?\d+)(?:×10([⁻⁰¹²³⁴⁵⁶⁷⁸⁹]+))?\s?([kMG]i?)?/;
+  // 47.36 · 13,000 · −3 · 62.5 kB · 1.81×10⁻⁷ · < 0.0001 · > 500 · <a number that an interval begins with>
+  const NUMBER = /^(?:([<>≤≥≈]) )?([-−+]?[\d,]*\.?\d+)(?:×10([⁻⁰¹²³⁴⁵⁶⁷⁸⁹]+))?\s?([kMG]i?)?/;
+  // Of two with the same number, "< 0.1" is before 0.1 and "> 500" after 500.
+  const SIDES = { "<": -1, ">": 1 };
   const FACTORS = { k: 1e3, M: 1e6, G: 1e9, Ki: 2 ** 10, Mi: 2 ** 20, Gi: 2 ** 30 };
 
   const read = text => {
     const found = NUMBER.exec(text);
     if (!found) return null;
-    const exponent = (found[2] ?? "⁰").replace(/./g, sign => "⁻⁰¹²³⁴⁵⁶⁷⁸⁹".indexOf(sign) - 1).replace("-1", "-");
-    return Number(`${found[1].replace(/,/g, "").replace("−", "-")}e${exponent}`) * (FACTORS[found[3]] ?? 1);
+    const [, bound, digits, power = "⁰", prefix] = found;
+    const exponent = power.replace(/./g, sign => "⁻⁰¹²³⁴⁵⁶⁷⁸⁹".indexOf(sign) - 1).replace("-1", "-");
+    const value = Number(`${digits.replace(/,/g, "").replace("−", "-")}e${exponent}`) * (FACTORS[prefix] ?? 1);
+    return { value, side: SIDES[bound] ?? 0 };
   };
 
   // The heading of each column is the lowest cell above it that spans no other.
@@ -31,11 +35,13 @@
     return headings;
   };
 
+  const isBlank = text => text === "–" || text === "";
+
   const compare = (first, second, isNumber) => {
-    const [a, b] = [first, second].map(text => (isNumber ? read(text) : text === "–" ? null : text));
+    const [a, b] = [first, second].map(text => (isBlank(text) ? null : isNumber ? read(text) : text));
     // What has no value is last, in either direction.
     if (a === null || b === null) return { order: (a === null) - (b === null), isFixed: true };
-    return { order: isNumber ? a - b : a.localeCompare(b, "en", { numeric: true }), isFixed: false };
+    return { order: isNumber ? a.value - b.value || a.side - b.side : a.localeCompare(b, "en", { numeric: true }), isFixed: false };
   };
 
   const isAimedAt = table => document.getElementById(decodeURIComponent(location.hash.slice(1)))?.contains(table);
@@ -118,7 +124,7 @@
         return;
       }
       const values = rows.map(row => texts.get(row)[column]);
-      const isNumber = values.every(text => text === "–" || text === "" || read(text) !== null);
+      const isNumber = values.every(text => isBlank(text) || read(text) !== null);
       body.append(
         ...[...rows].sort((a, b) => {
           const { order, isFixed } = compare(texts.get(a)[column], texts.get(b)[column], isNumber);
