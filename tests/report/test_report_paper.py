@@ -599,3 +599,33 @@ def test_a_listed_page_that_is_not_there_is_named(tmp_path: Path) -> None:
 def test_a_list_of_no_pages_is_refused(tmp_path: Path) -> None:
     with pytest.raises(PageError, match=r"report\.md: `pages` names none"):
         render(tmp_path)
+
+
+def find_overprints(folder: Path) -> list[tuple[str, str]]:
+    """Return the pairs of words of the PDF that cover each other."""
+    boxes = read(folder, "-bbox")
+    found = []
+    for page in boxes.split("<page ")[1:]:
+        words = [
+            (*(float(end) for end in word.groups()[:4]), word[5])
+            for word in re.finditer(r'<word xMin="(.*?)" yMin="(.*?)" xMax="(.*?)" yMax="(.*?)">(.*?)</word>', page)
+        ]
+        for number, (left, top, right, bottom, one) in enumerate(words):
+            found += [
+                (one, other)
+                for x, y, x_end, y_end, other in words[number + 1 :]
+                if min(right, x_end) - max(left, x) > 1 and min(bottom, y_end) - max(top, y) > (bottom - top) / 2
+            ]
+    return found
+
+
+@pytest.mark.parametrize("longest", ["cubic_p16_loss0.001", "capture_of_cubic_p16_loss0.001_again"])
+@pytest.mark.parametrize("columns_count", [11, 14])
+def test_no_word_of_a_table_is_printed_over_another(longest: str, columns_count: int, tmp_path: Path) -> None:
+    # With the longer name its column takes what the others leave, which is less than a job needs.
+    jobs = [*(f"{cc}_p{flows}_lossnone" for cc in ("bbr2", "both", "cubic") for flows in (1, 16)), longest]
+    header = ["Job", "Sharing", *(f"Throughput {n} (Gbit/s)" for n in range(columns_count))]
+    rows = [[text(job), text("alone"), *(text(f"0.00{n:03}") for n in range(columns_count))] for job in jobs]
+    render(tmp_path, page=render_float("tbl-jobs", render_table(header, rows, title="t"), "Jobs."))
+    assert find_overprints(tmp_path) == []
+    assert all(job in squeeze(read(tmp_path)) for job in jobs)

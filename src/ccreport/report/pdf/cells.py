@@ -16,9 +16,12 @@ SPACES: Final = re.compile(r"[ \t\n\r\f]+")
 CONTROL: Final = re.compile(r"[\x00-\x1f\x7f]")
 # The fonts that Typst brings along have no letters beyond, but for ligatures.
 UNKNOWN_LETTER: Final = re.compile("[\u2e80-\ufaff\ufb07-\U0010ffff]")
-LONG_WORD: Final = re.compile(r"[^ ]{21,}")
-# A long name may break after punctuation, a hash after every 16 digits.
+# bbr2_p16_loss0.001, which else covers the next column where its own is too narrow; but not Gbit/s.
+NAME: Final = re.compile(r"[^ ]{9,}")
+LONG_WORD: Final = 21
+# A long name may break after punctuation, a hash after every 16 digits; a shorter one not within a number.
 BREAK_AFTER: Final = re.compile(r"[_/.:=,]|[0-9A-Fa-f]{16}")
+BREAK_NAME_AFTER: Final = re.compile(r"_(?=.)|[/:=,](?=[^\d\s])")
 MAY_BREAK: Final = "\N{ZERO WIDTH SPACE}"
 BREAK: Final = "linebreak()"
 # What Typst calls the elements; of others only what is in them shows.
@@ -99,7 +102,7 @@ def write_text(text: str | None, width: int | None = None) -> Iterator[str]:
     for number, line in enumerate(lines):
         if number:
             yield BREAK
-        yield quote(LONG_WORD.sub(_allow_breaks, UNKNOWN_LETTER.sub(_escape_letter, line)))
+        yield quote(NAME.sub(_allow_breaks, UNKNOWN_LETTER.sub(_escape_letter, line)))
 
 
 def quote(text: str) -> str:
@@ -114,4 +117,5 @@ def _escape_letter(letter: re.Match[str]) -> str:
 
 
 def _allow_breaks(word: re.Match[str]) -> str:
-    return BREAK_AFTER.sub(rf"\g<0>{MAY_BREAK}", word[0])
+    pattern = BREAK_AFTER if len(word[0]) >= LONG_WORD else BREAK_NAME_AFTER
+    return pattern.sub(rf"\g<0>{MAY_BREAK}", word[0])
