@@ -92,6 +92,7 @@ def test_table_2_pools_the_conditions_of_a_cell(tmp_path: Path) -> None:
     assert re.search(r"\s1–4\s+15\.0\s+9\.5–23\.8\s+40\.4\s", text)
     assert re.search(r"40\.0\s+–\s+–\s", text)  # a single run has a mean and nothing else
     assert re.findall(r'href="([^"]+)"', html)[0] == "cells_table_2_testbed.html#cell-1"
+    assert "a mean pools the runs of all of them, and its CV includes their differences" in text
 
 
 def suspect_tables() -> dict[str, list[dict[str, Any]]]:
@@ -106,6 +107,8 @@ def suspect_tables() -> dict[str, list[dict[str, Any]]]:
 def test_suspect_runs_do_not_count_and_tables_say_what_they_would_change(tmp_path: Path) -> None:
     database = build_database(tmp_path, suspect_tables())
     table, html = summarise("table_2_testbed", database)
+    # All are of 10 ms.
+    assert "pools" not in html
     assert table.select("runs_count", "rate_mean_bps").rows() == [(2, 15e6)]
     # 10, 20 and 3.
     numbers = "M 11.0 (here 15.0), CV 77.7 (here 47.1), Runs 3 (here 2)"

@@ -15,7 +15,7 @@ from ccreport.summarise.algorithm_names import show_algorithms, show_algorithms_
 from ccreport.summarise.compute_table import STATISTICS, compute_table
 from ccreport.summarise.database import QueryError, connect
 from ccreport.summarise.grids.cells import NOTHING_BOLD, Bold, lay_out_cells, lay_out_rows
-from ccreport.summarise.grids.grid import Grid
+from ccreport.summarise.grids.grid import Grid, leave_out_narrow
 from ccreport.summarise.grids.headings import name_tables, shorten_titles
 from ccreport.summarise.grids.html import format_html
 from ccreport.summarise.grids.latex import format_latex
@@ -30,10 +30,11 @@ from ccreport.summarise.grids.measures import (
     show_labels,
 )
 from ccreport.summarise.grids.order import order_rows
-from ccreport.summarise.grids.pairs import head_measures, is_of_pairs, name_pair
+from ccreport.summarise.grids.pairs import head_measures, is_of_pairs, name_pair, say_nothing_compared
 from ccreport.summarise.grids.pooled_settings import describe_pooled, explain_missing_intervals
 from ccreport.summarise.grids.publication import (
     NOTHING_SHOWN,
+    describe_pooled_rtts,
     head_columns,
     list_rtts,
     mark_unpublished,
@@ -90,6 +91,8 @@ def summarise_table(connection: duckdb.DuckDBPyConnection, table: str, declared:
     grid = lay_out_table(summary, table, declared, count_runs(connection, table, "is_cpu_bound"), bold)
     if table == MEANS:
         grid.notes.extend(filter(None, (describe_pooled(connection, declared), explain_missing_intervals(summary))))
+    if pooled := describe_pooled_rtts(connection, table):
+        grid.notes.append(pooled)
     with include_suspects(connection):
         if suspects_count := count_runs(connection, table, "is_suspect"):
             whole, with_suspects = (
@@ -103,7 +106,7 @@ def summarise_table(connection: duckdb.DuckDBPyConnection, table: str, declared:
     if "published" in declared:
         keys = summary.select(declared["rows"])
         grid = mark_unpublished(grid, declared["published"], keys, declared["shown"], declared.get("evaluation"))
-    grid = share_names(share_runs(grid))
+    grid = leave_out_narrow(share_names(share_runs(grid)))
     (output / f"{table}.html").write_text(format_html(grid), encoding="utf-8")
     (output / f"{table}.tex").write_text(format_latex(grid), encoding="utf-8")
 
@@ -143,7 +146,7 @@ def lay_out_table(
         notes.append(f"Rate: {RATE_NAMES[basis]}.")
         if declared["rate"] == "goodput" != basis:
             notes.append("No selected run has a goodput.")
-    summary = name_tables(summary, declared.get("short_titles", {}))
+    summary = name_tables(say_nothing_compared(summary), declared.get("short_titles", {}))
     summary, schema = show_labels(summary, load_schema(table), declared)
     summary = show_names(summary, shown_names := declared.get("shown", NOTHING_SHOWN))
     if "cell" in summary.columns:

@@ -9,7 +9,7 @@ from ccreport.core.tables import load_schema
 from ccreport.summarise.grids.cells import lay_out_rows
 from ccreport.summarise.grids.grid import Grid, format_least_effect
 from ccreport.summarise.grids.measures import name_rates, select_measures
-from ccreport.summarise.grids.pairs import head_measures, is_of_pairs, name_pair
+from ccreport.summarise.grids.pairs import OF_TEST, head_measures, is_of_pairs, name_pair, say_nothing_compared
 
 MEASURES = ["verdict", "effect_mean_ratio", "least_effect_pct", "first_runs_count", "second_runs_count"]
 
@@ -61,6 +61,24 @@ def test_means_are_named_after_the_algorithms_and_measures_are_above_the_rows() 
     assert [row[5:] for row in shown] == [["40.0", "5"], ["> 500", "4 / 5"], ["40.0", "5 / 4"]]
     assert shown[2][1:3] == ["0.440", "1.55"]
     assert grid.notes == ["All rows: first BBR, second CUBIC."]
+
+
+def test_where_both_means_are_0_nothing_was_compared_and_no_test_is_shown() -> None:
+    zero = {"verdict": "equal within ±5 %", "effect_mean_ratio": None, "p_holm_ratio": 1.0, "runs_to_show_count": 2}
+    zero |= {"first_mean": 0.0, "second_mean": 0.0}
+    rows = pl.DataFrame(
+        [
+            compare("retransmits", "retransmit_ratio", "no loss", **zero),
+            compare("Table I", "goodput_bps", "8 MB", **zero),
+            compare("Table I", "goodput_bps", "12 MB", p_holm_ratio=0.2, runs_to_show_count=9),
+            compare("Table I", "goodput_bps", "16 MB", **{**zero, "second_mean": None}),
+        ]
+    )
+    shown = say_nothing_compared(rows)
+    assert shown["verdict"].to_list() == ["neither retransmits", "both 0", "undecided", "equal within ±5 %"]
+    for name in ("p_holm_ratio", "least_effect_pct", "runs_to_show_count"):
+        assert shown[name].to_list() == [None, None, *rows[name][2:]]
+    assert shown.drop("verdict", *OF_TEST, strict=False).equals(rows.drop("verdict", *OF_TEST, strict=False))
 
 
 def test_where_pairs_differ_only_what_all_rows_share_is_named() -> None:

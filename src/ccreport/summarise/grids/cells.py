@@ -40,10 +40,7 @@ from ccreport.summarise.grids.shown_columns import ShownColumn, code_phrases, fi
 
 # What a cell of rows and columns consists of, each in a column of its own.
 MEASURES: Final = ("M", INTERVAL, "CV", "Runs")
-WHERE_CVS: Final = (
-    "The intervals of the CVs are behind each M on the website and, with the mean CVs within single conditions, in the "
-    "CSV file."
-)
+WHERE_CVS: Final = "The CSV file has the intervals of the CVs, and the mean CVs within single conditions."
 BETTER: Final = "Bold: {}, by the verdict of the table of comparisons."
 # By column, the rows whose number a verdict makes bold.
 Bold = Mapping[str, pl.Series]

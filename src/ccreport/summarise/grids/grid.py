@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 import polars as pl
@@ -27,6 +27,7 @@ SIGNIFICANT_AT_MOST: Final = 4
 ENDS_SIGNIFICANT: Final = 2
 # The heading of the column behind a mean or a CV, which has its interval.
 INTERVAL: Final = "95 % interval"
+NARROW: Final = "Where no interval is shown beside a number, its two ends are that number in the digits shown."
 FIGURE_SPACE: Final = "\N{FIGURE SPACE}"
 POINT_SPACE: Final = "\N{PUNCTUATION SPACE}"
 # 47.36 · 0.0041–0.015, of which the last number counts
@@ -124,11 +125,12 @@ def _count_decimals(value: float, significant: int) -> int:
 def pad_decimals(texts: Sequence[str]) -> list[str]:
     """Return for each text of a column what to put behind it, so that the decimal points are aligned.
 
-    The paddings are spaces as wide as a digit or a point. A text without a digit is padded like a whole number.
+    The paddings are spaces as wide as a digit or a point. A dash ends where the longest number does.
     """
     decimals = [len(found[1]) if (found := DECIMALS.search(text)) else 0 for text in texts]
     longest = max(decimals, default=0)
-    return [POINT_SPACE * (count == 0 < longest) + FIGURE_SPACE * (longest - count) for count in decimals]
+    pads = [POINT_SPACE * (count == 0 < longest) + FIGURE_SPACE * (longest - count) for count in decimals]
+    return ["" if text == MISSING else pad for text, pad in zip(texts, pads, strict=True)]
 
 
 def format_number(value: float | None, digits: int) -> str:
@@ -164,6 +166,22 @@ def format_measured(value: float | None, low: float | None = None, high: float |
     digits = count_decimals(value, low, high)
     interval = "" if low is None or high is None else f"{format_number(low, digits)}–{format_number(high, digits)}"
     return format_number(value, digits), interval
+
+
+def leave_out_narrow(grid: Grid) -> Grid:
+    """Return a grid without intervals whose two ends are shown as one number, and with a note that says so."""
+    places = [place for place, heading in enumerate(grid.headings) if heading == INTERVAL]
+    narrow = {(row, place) for row, cells in enumerate(grid.cells) for place in places if _is_narrow(cells[place].text)}
+    cells = [
+        [replace(cell, text="") if (row, place) in narrow else cell for place, cell in enumerate(own)]
+        for row, own in enumerate(grid.cells)
+    ]
+    return replace(grid, cells=cells, notes=[*grid.notes, NARROW]) if narrow else grid
+
+
+def _is_narrow(interval: str) -> bool:
+    low, dash, high = interval.partition("–")
+    return bool(dash and low) and low == high
 
 
 def format_probability(value: float | None) -> str:

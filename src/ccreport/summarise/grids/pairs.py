@@ -13,15 +13,34 @@ from ccreport.summarise.grids.grid import Cell, Grid
 from ccreport.summarise.grids.headings import format_name, name_quantities, write_heading
 
 SIDES: Final = ("first_algorithm", "second_algorithm")
-MEANS: Final = tuple(map(write_heading, ("first_mean", "second_mean")))
+SIDE_MEANS: Final = ("first_mean", "second_mean")
+MEANS: Final = tuple(map(write_heading, SIDE_MEANS))
 RUNS: Final = tuple(map(write_heading, ("first_runs_count", "second_runs_count")))
 RATIO: Final = write_heading("effect_mean_ratio")
 RUNS_OF_EACH: Final = "Runs of each"
+# What the verdict is where both means are 0: there is nothing to compare, and no test of it.
+BOTH_ZERO: Final = "both 0"
+NEITHER_RETRANSMITS: Final = "neither retransmits"
+OF_TEST: Final = (
+    *("p_ratio", "p_holm_ratio", "p_equal_ratio", "p_equal_holm_ratio"),
+    *("least_effect_pct", "runs_to_show_count"),
+)
 
 
 def is_of_pairs(rows: pl.DataFrame) -> bool:
     """Tell whether rows compare two algorithms each, in a measure of their own."""
     return {"measure", "table_name", *SIDES} <= {*rows.columns}
+
+
+def say_nothing_compared(rows: pl.DataFrame) -> pl.DataFrame:
+    """Return comparisons of which one of two means that are both 0 says so, and has neither verdict nor test."""
+    if not {"verdict", "measure", *SIDE_MEANS} <= {*rows.columns}:
+        return rows
+    is_nothing = pl.all_horizontal(pl.col(mean) == 0 for mean in SIDE_MEANS).fill_null(value=False)
+    is_of_retransmits = pl.col("measure") == "retransmit_ratio"
+    words = pl.when(is_of_retransmits).then(pl.lit(NEITHER_RETRANSMITS)).otherwise(pl.lit(BOTH_ZERO))
+    tests = [pl.when(~is_nothing).then(pl.col(name)).alias(name) for name in OF_TEST if name in rows.columns]
+    return rows.with_columns(pl.when(is_nothing).then(words).otherwise("verdict").alias("verdict"), *tests)
 
 
 def head_measures(rows: pl.DataFrame) -> pl.DataFrame:

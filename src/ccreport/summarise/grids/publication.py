@@ -9,6 +9,7 @@ from typing import Any, Final
 import duckdb
 import polars as pl
 
+from ccreport.core.tables import load_schema
 from ccreport.summarise.algorithm_names import show_algorithms
 from ccreport.summarise.database import quote_name
 from ccreport.summarise.grids.grid import Grid
@@ -21,6 +22,10 @@ SHOWN_RTT: Final = """
     CASE WHEN coalesce(rtt_nominal_ms, rtt_ms) < 0.1 THEN round(coalesce(rtt_nominal_ms, rtt_ms), 3)
     ELSE round(coalesce(rtt_nominal_ms, rtt_ms), 1) END
 """
+POOLED: Final = (
+    "Where a bucket has several round-trip times, a mean pools the runs of all of them, and its CV includes their "
+    "differences."
+)
 MARK: Final = "†"
 UNPUBLISHED: Final = f"{MARK} Not in the publication."
 Shown = Mapping[str, Mapping[str, str]]
@@ -36,6 +41,26 @@ def list_rtts(connection: duckdb.DuckDBPyConnection, table: str) -> dict[str, st
     return {
         bucket: f"{bucket} (here {join_rtts(sorted(rtts))} ms)" for bucket, rtts in connection.sql(query).fetchall()
     }
+
+
+def describe_pooled_rtts(connection: duckdb.DuckDBPyConnection, table: str) -> str:
+    """Return the sentence on cells that pool runs of several round-trip times, of a table that has CVs by RTT bucket.
+
+    It is empty where each cell has one.
+    """
+    schema, runs = load_schema(table), connection.table(f"{table}_runs")
+    has_cvs = any(column.name.endswith("_low_cv") for column in schema.columns)
+    if not has_cvs or not {"rtt_bucket", *schema.key} <= {*runs.columns} or "rtt_bucket" not in schema.key:
+        return ""
+    keys = ", ".join(map(quote_name, schema.key))
+    query = f"""
+        SELECT count(*) FROM (
+            SELECT {keys} FROM {quote_name(f"{table}_runs")} WHERE is_counted AND rtt_ms IS NOT NULL
+            GROUP BY {keys} HAVING count(DISTINCT {SHOWN_RTT}) > 1
+        )
+    """
+    (count,) = connection.sql(query).fetchall()[0]
+    return POOLED if count else ""
 
 
 def join_rtts(rtts: Sequence[float]) -> str:
