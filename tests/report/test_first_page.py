@@ -114,7 +114,7 @@ def test_claims_that_fail_in_direction_are_told_from_those_of_equality_and_those
     assert re.findall(r"\((claims\.qmd#claim-\w+)\)", named) == [
         f"claims.qmd#claim-{name}" for name in ("second", "third", "fourth")
     ]
-    assert named.startswith("[c](claims.qmd#claim-second); ")
+    assert named.startswith("“[CUBIC &#60;b&#62;varies&#60;&#47;b&#62; more](claims.qmd#claim-second)”; ")
     assert html.unescape(in_size) == (
         "**Differs only in size:** [1 of 4 claims](claims.qmd?verdict=differs+only+in+size#all-claims)."
     )
@@ -214,11 +214,13 @@ def test_why_claims_cannot_be_told_is_said():
         third=[("holds", 9)],
         fourth=[("not enough data", 4)],
     )
+    # Of what is not there nothing has a value, and no comparison with it.
+    judged = judged.with_columns(value=pl.when(pl.col("claim") != "first").then(2.5))
     found = render_findings(judged, declare(judged), NO_PAIRS, BOTH, NO_COMPARISONS, TITLES)
     *_, last = list_sentences(found)
     assert last == "**Undecided:** [3 of 4 claims](claims.qmd?verdict=undecided#all-claims)."
     assert (
-        "\n  Why claims are undecided: no run here meets the conditions (1); each condition has only one run (1); "
+        "\n  Why claims are undecided: the archive has no such runs (1); each condition has only one run (1); "
         "the runs are too few or vary too much (1).\n"
     ) in found
 

@@ -279,7 +279,11 @@ def test_claims_are_counted_by_verdict() -> None:
         make_claim("a", "holds", "holds"), make_claim("b", "holds", "does not hold"), make_claim("c", "not enough data")
     )
     declared = {claim: {"checks": [{}] * count} for claim, count in {"a": 2, "b": 2, "c": 1}.items()}
-    assert describe_claims(judged, declared) == {"counts": "3 claims: 1 holds, 1 contradicted, 1 undecided"}
+    counted = "3 claims: 1 holds, 1 contradicted, 1 undecided"
+    assert describe_claims(judged, declared) == {"counts": f"{counted}, as the archive has no such runs"}
+    # The archive has what another claim is about, but not enough of it.
+    judged = judged.with_columns(value=2.94)
+    assert describe_claims(judged, declared) == {"counts": counted}
     declared["b"] = {"checks": [{"neutral": 1.95}] * 2}
     assert describe_claims(judged, declared) == {"counts": "3 claims: 1 holds, 1 contradicted, 1 undecided"}
     assert describe_claims(judged.clear(), {}) == {"counts": ""}
@@ -303,10 +307,27 @@ def test_a_claim_that_nothing_explains_stands_out() -> None:
     assert "Not explained" not in explained + held
 
 
+def test_what_would_decide_a_claim_is_told_beside_it() -> None:
+    known = {"value": 2.94, "runs_count": 10, "needed_runs_count": 14}
+    for about, said in ((None, ""), ("Few are there.", "Few are there. ")):
+        (claim,) = make_claim("a", "not enough data", explanation=about)
+        shown = render([claim | known])[0].replace("&#46;", ".")
+        assert shown.count(f"{said}About 14 runs in place of 10 would tell.") == 2
+        assert f"**Why:** {said}About" in shown
+    # Of runs that are not there an explanation says why.
+    (claim,) = make_claim("a", "not enough data", explanation="It has none.")
+    shown = render([claim | {"runs_count": 0}])[0].replace("&#46;", ".")
+    assert shown.count("It has none.") == 2
+    assert "No such runs." not in shown
+    assert "undecided</strong><br><small>no such runs</small>" in shown
+    assert "Why: No such runs." in render([claim | {"runs_count": 0, "about_archive": None}])[0].replace("&#46;", ".")
+
+
 def test_on_paper_a_claim_is_explained_once() -> None:
     claim = make_claim("a", "does not hold", explanation="It is short.")
     said = [render(claim, has_reasons=has_reasons)[0].replace("&#46;", ".") for has_reasons in (True, False)]
     assert [page.count("It is short.") for page in said] == [2, 1]
+    assert ["claim by claim" in page for page in said] == [False, True]
     assert all("**Why:** It is short." in page for page in said)
 
 

@@ -143,6 +143,18 @@ def count_verdicts(counts: Mapping[str, int]) -> str:
     )
 
 
+def tell_untested(judged: pl.DataFrame) -> str:
+    """Return how many of the undecided claims the archive has no runs for, behind their number; empty for none.
+
+    None of their undecided checks has a value.
+    """
+    unknown = judged.filter(pl.col("claim_verdict") == UNKNOWN, pl.col("verdict") == UNKNOWN)
+    lacks = unknown.group_by("claim").agg(pl.col("value").is_null().all())["value"]
+    count = int(lacks.sum())
+    which = f"{count:,} of them " if count < lacks.len() else ""
+    return f", {which}as the archive has no such runs" if count else ""
+
+
 def tell_outcome(judged: pl.DataFrame, claims: Mapping[str, Any]) -> str:
     """Return how many claims have each verdict as a clause, "3 claims 2 hold, 1 is contradicted"; empty without claims.
 
@@ -150,7 +162,8 @@ def tell_outcome(judged: pl.DataFrame, claims: Mapping[str, Any]) -> str:
     """
     counts = {verdict: len(own) for verdict, own in part_claims(judged, claims).items()} if judged.height else {}
     told = [f"{count:,} {OUTCOMES[verdict][count > 1]}" for verdict, count in counts.items()]
-    return f"{count_things(sum(counts.values()), 'claim')} {', '.join(told)}" if told else ""
+    # The undecided come last.
+    return f"{count_things(sum(counts.values()), 'claim')} {', '.join(told)}{tell_untested(judged)}" if told else ""
 
 
 def decide(rows: Sequence[Mapping[str, Any]], facts: Mapping[str, Any]) -> Mapping[str, Any]:

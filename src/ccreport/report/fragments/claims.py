@@ -16,21 +16,21 @@ from ccreport.compare.claim_verdicts import (
     count_verdicts,
     decide,
     find_failure,
-    name_check,
     name_checks,
     name_verdict,
     part_claims,
+    tell_untested,
 )
 from ccreport.compare.claim_wording import introduce_note, name_bounds, name_lack, require_bounds, show_interval
 from ccreport.compare.claims import list_unexplained
 from ccreport.compare.quotes import is_published, tell_quotes
 from ccreport.core.text import count_things, make_label
 from ccreport.figures.exhibits import Exhibit
+from ccreport.report.fragments.claim_checks import differs, list_check, mark, name_change, show_paper
 from ccreport.report.fragments.plain_numbers import show_figures
 from ccreport.report.markup.blocks import (
     Html,
     close_fold,
-    number,
     open_fold,
     render_callout,
     render_quotation,
@@ -38,7 +38,6 @@ from ccreport.report.markup.blocks import (
     text,
 )
 from ccreport.report.markup.escape import escape_text
-from ccreport.summarise.grids.grid import show_given
 from ccreport.summarise.grids.plain_numbers import show_plain
 
 TIME: Final = "%Y-%m-%d %H:%M UTC"
@@ -55,8 +54,8 @@ OVERVIEW: Final = "all-claims"
 def describe_claims(judged: pl.DataFrame, declared: Mapping[str, Any]) -> dict[str, str]:
     """Return how many claims there are and how many have each verdict, as text that is empty without claims."""
     counts = {verdict: len(own) for verdict, own in part_claims(judged, declared).items()}
-    counted = f"{count_things(sum(counts.values()), 'claim')}: {count_verdicts(counts)}" if counts else ""
-    return {"counts": counted}
+    counted = f"{count_things(sum(counts.values()), 'claim')}: {count_verdicts(counts)}{tell_untested(judged)}"
+    return {"counts": counted if counts else ""}
 
 
 def render_claims(
@@ -80,6 +79,7 @@ def render_claims(
     rows_of = {claim: judged.filter(pl.col("claim") == claim).to_dicts() for claim in declared}
     parts = [f"{quoted}\n"] if (quoted := tell_quotes(declared)) else []
     parts += [_render_overview(rows_of, declared, has_reasons=has_reasons)]
+    parts += [] if has_reasons else ["Why each has its verdict is told below, claim by claim.\n"]
     # What is so of all claims is said once.
     is_one = judged.select("bounds_commit", "bounds_set_utc").n_unique() == 1
     is_dated = judged["is_preregistered"].n_unique() > 1
@@ -104,14 +104,13 @@ def _render_overview(
         within = "" if interval is None else f" ({text(interval)})"
         required = f"; required: {require_bounds(decisive)}"
         here = f"<br><small>{text(decisive['check'] + required)}{count_checks(rows_of[claim], facts)}</small>"
-        about = decisive["about_archive"]
-        note = introduce_note(rows_of[claim][0]["claim_verdict"])
-        why = "" if about is None or not has_reasons else f"<br><small>{note}: {text(about)}</small>"
+        note, why = _explain(decisive)
+        why = f"<br><small>{note}: {text(why)}</small>" if why and has_reasons else ""
         rows.append(
             [
                 Html(f'<a href="#{make_label("claim", claim)}">{text(facts["text"])}</a>{why}'),
                 text(facts["source"]),
-                _show_paper(decisive),
+                show_paper(decisive),
                 Html(f"{show_figures(decisive['value'])}{within}{here}"),
                 _mark_claim(rows_of[claim], facts),
             ]
@@ -122,6 +121,18 @@ def _render_overview(
         own = [[claim, source, *others] for claim, source, _, *others in rows]
         table = render_table([*OVERVIEW_HEADER[:2], *OVERVIEW_HEADER[3:]], own, title="All claims", is_text=True)
     return f"::: {{#{OVERVIEW}}}\n\n{table}\n:::\n"
+
+
+def _explain(decisive: Mapping[str, Any]) -> tuple[str, str]:
+    """Return the word before what is known of the archive for a claim, and that with what would decide the claim.
+
+    `decisive` is the row of the check that decides. What it lacks is said where it has a value; without one, what is
+    known of the archive says that.
+    """
+    about = decisive["about_archive"]
+    lack = name_lack(decisive) if decisive["value"] is not None or about is None else ""
+    said = filter(None, (about, f"{lack[0].upper()}{lack[1:]}." if lack else ""))
+    return introduce_note(decisive["claim_verdict"]), " ".join(said)
 
 
 def link_claims(words: str, filtered: str) -> str:
@@ -166,18 +177,16 @@ def _date_bounds(row: Mapping[str, Any], *, is_dated: bool) -> str:
     return f"{commit}, {when} the archive’s first run ({row['first_run_utc']:{TIME}})."
 
 
-def _mark(verdict: str) -> Html:
-    return Html(f'<strong class="verdict-{KINDS[verdict]}">{verdict}</strong>')
-
-
 def _mark_claim(rows: list[dict[str, Any]], facts: Mapping[str, Any]) -> Html:
-    """Return the verdict on a claim, below it how it is contradicted; what undecided checks lack is said of each."""
+    """Return the verdict on a claim, below it how it is contradicted, or that the archive lacks its runs."""
     verdict = name_verdict(rows, facts)
+    if verdict == UNDECIDED and (decisive := decide(rows, facts))["value"] is None:
+        return Html(f"{mark(verdict)}<br><small>{text(name_lack(decisive))}</small>")
     if verdict != CONTRADICTED:
-        return _mark(verdict)
+        return mark(verdict)
     kind = f"verdict-{KINDS[verdict]}"
     why = find_failure(rows, facts)[0]
-    return Html(f'{_mark(verdict)}<b class="{kind}">:</b><br><small class="{kind}">{why}</small>')
+    return Html(f'{mark(verdict)}<b class="{kind}">:</b><br><small class="{kind}">{why}</small>')
 
 
 def _render_claim(
@@ -195,8 +204,8 @@ def _render_claim(
     is_of_paper = is_published(facts)
     title = title_claim(facts)
     # The verdict first, in colour: so a list of the headings shows it.
-    mark = f"[{verdict[0].upper()}{verdict[1:]}]{{.verdict-{KINDS[verdict]}}}"
-    yield f"## {mark}: {title} {{#{make_label('claim', claim)}}}\n"
+    tag = f"[{verdict[0].upper()}{verdict[1:]}]{{.verdict-{KINDS[verdict]}}}"
+    yield f"## {tag}: {title} {{#{make_label('claim', claim)}}}\n"
     source = escape_text(facts["source"])
     said = _flatten(facts["text"]).partition(". ")[2]
     parts = [*([escape_text(said)] if said else []), f"Source: {source}."]
@@ -205,8 +214,9 @@ def _render_claim(
     if filters := facts.get("explorer"):
         link = f"[The runs behind it](explorer.qmd#{urlencode(filters)}), in the explorer."
         parts.append(f'[{link}]{{.content-visible when-format="html"}}')
-    if rows[0]["about_archive"] is not None:
-        parts.append(f"**{introduce_note(verdict)}:** {escape_text(rows[0]['about_archive'])}")
+    note, why = _explain(decide(rows, facts))
+    if why:
+        parts.append(f"**{note}:** {escape_text(why)}")
     yield f"{' '.join(parts)}\n"
     if rows[0]["about_archive"] is None and claim in unexplained:
         yield render_callout("warning", "Not explained", "Nothing says why this archive does not show it.")
@@ -214,7 +224,7 @@ def _render_claim(
     if facts.get("needs") and verdict == UNDECIDED and is_missing:
         yield f"Needed: {escape_text(facts['needs'])}.\n"
     yield open_fold(f"Values and queries{count_checks(rows, facts)}")
-    checks = [_list_check(row, check) for row, check in zip(rows, facts["checks"], strict=True)]
+    checks = [list_check(row, check) for row, check in zip(rows, facts["checks"], strict=True)]
     if is_of_paper:
         yield render_table(HEADER, checks, title=f"Checks of {claim}", numbers=(1, 3, 4, 5), is_text=True)
     else:
@@ -223,7 +233,7 @@ def _render_claim(
     if has_own_bounds and rows[0]["bounds_set_utc"] is not None:
         yield f"{_date_bounds(rows[0], is_dated=is_dated)}\n"
     pairs = zip(rows, facts["checks"], strict=True)
-    if others := [_name_change(row, check) for row, check in pairs if _differs(row)]:
+    if others := [name_change(row, check) for row, check in pairs if differs(row)]:
         count = rows[0]["suspects_count"]
         yield f"With {count:,} suspect run{'s' if count > 1 else ''}: {'; '.join(others)}.\n"
     queries = [
@@ -234,21 +244,6 @@ def _render_claim(
     folded = "\n".join((open_fold("How it is computed"), told, *queries, close_fold()))
     yield f':::: {{.content-visible when-format="html"}}\n\n{folded}\n::::\n'
     yield close_fold()
-
-
-def _differs(row: Mapping[str, Any]) -> bool:
-    """Tell whether suspect runs that do not count would change the value of a check as it is shown, or its verdict."""
-    verdict = row["with_suspects_verdict"]
-    shown = [show_figures(row[name]) for name in ("value", "with_suspects_value")]
-    return verdict is not None and (shown[0] != shown[1] or verdict != row["verdict"])
-
-
-def _name_change(row: Mapping[str, Any], check: Mapping[str, Any]) -> str:
-    value, verdict = row["with_suspects_value"], row["with_suspects_verdict"]
-    # The interval with them is not in the table.
-    changed = {**row, "value": value, "low": value, "high": value, "verdict": verdict}
-    flipped = f", {name_check(changed, check)}" if verdict != row["verdict"] else ""
-    return f"{escape_text(row['check'])} {show_figures(value)}{flipped}"
 
 
 def title_claim(facts: Mapping[str, Any]) -> str:
@@ -264,33 +259,3 @@ def _link(page: str, exhibit: Exhibit) -> str:
     kind = page.removesuffix("s")
     target = "captures" if exhibit.is_of_captures else page
     return f"[{escape_text(exhibit.heading)}]({target}.qmd#{make_label(kind, exhibit.name)})"
-
-
-def _list_check(row: Mapping[str, Any], check: Mapping[str, Any]) -> list[Html]:
-    return [
-        _name_check(row, check),
-        _show_paper(row),
-        text(name_bounds(row["at_least"], row["at_most"])),
-        show_figures(row["value"]),
-        text(show_interval(row)),
-        number(row["runs_count"]),
-        Html(f"{_mark(name_check(row, check))}{_show_lack(row)}"),
-    ]
-
-
-def _show_paper(row: Mapping[str, Any]) -> Html:
-    return text(None if row["paper_value"] is None else show_given(row["paper_value"]))
-
-
-def _name_check(row: Mapping[str, Any], check: Mapping[str, Any]) -> Html:
-    """Return the name of a check, and below it the publication's words with the word that they are read as."""
-    name = text(row["check"])
-    if "quote" not in check:
-        return name
-    read = f" ({check['word']})" if "word" in check else ""
-    return Html(f"{name}<br><small>{text('“' + check['quote'] + '”' + read)}</small>")
-
-
-def _show_lack(row: Mapping[str, Any]) -> Html:
-    lack = name_lack(row)
-    return Html(f" <small>(not enough data: {lack})</small>" if lack else "")

@@ -6,14 +6,14 @@ from typing import Any, Final
 
 import polars as pl
 
-from ccreport.compare.claim_verdicts import CONTRADICTED, HOLDS, SIZE, UNKNOWN, decide, part_claims
+from ccreport.compare.claim_verdicts import CONTRADICTED, HOLDS, SIZE, UNKNOWN, part_claims
 from ccreport.compare.verdicts import NOT_REPRODUCED, REPRODUCED, UNDECIDED
 from ccreport.core.text import count_things, make_label
 from ccreport.figures.wording.runs import join_names
 from ccreport.report.first_page.least_shares import NO_SHARES
 from ccreport.report.first_page.rtts import NO_RTTS, name_rtts
 from ccreport.report.first_page.variation import NO_VARIATION
-from ccreport.report.fragments.claims import link_claims
+from ccreport.report.fragments.claims import link_claims, title_claim
 from ccreport.report.fragments.failed_pairs import name_table
 from ccreport.report.fragments.first_page.condition_phrases import phrase_conditions
 from ccreport.report.fragments.first_page.rate_findings import (
@@ -139,18 +139,15 @@ def _tell_failed(
     counts = {cause: sum(claim in found for claim in of_cause) for cause, of_cause in causes.items()}
     recorded = [f"{escape_text(cause)} ({count:,})" for cause, count in counts.items() if count]
     why = f"{PARAGRAPH}recorded causes of the claims: {', '.join(recorded)}" if recorded else ""
-    named = _name_failed(judged, claims, found) if verdict == CONTRADICTED else ""
+    named = _name_failed(claims, found) if verdict == CONTRADICTED else ""
     return f"{_count_claims(judged, len(found), verdict)}{named}{why}"
 
 
-def _name_failed(judged: pl.DataFrame, claims: Mapping[str, Any], found: Sequence[str]) -> str:
-    """Return by which check each claim fails, for the PDF: the strip of verdicts has them on the website."""
-    checks = []
-    for claim in found[:NAMED]:
-        row = decide(judged.filter(claim=claim).to_dicts(), claims[claim])
-        checks.append(f"[{escape_text(row['check'])}](claims.qmd#{make_label('claim', claim)})")
+def _name_failed(claims: Mapping[str, Any], found: Sequence[str]) -> str:
+    """Return what each claim says, for the PDF: the strip of verdicts has them on the website."""
+    said = [f"“[{title_claim(claims[claim])}](claims.qmd#{make_label('claim', claim)})”" for claim in found[:NAMED]]
     more = f" and {len(found) - NAMED:,} more" if len(found) > NAMED else ""
-    return f'[: {"; ".join(checks)}{more}]{{.content-visible when-format="typst"}}'
+    return f'[: {"; ".join(said)}{more}]{{.content-visible when-format="typst"}}'
 
 
 def _count_claims(judged: pl.DataFrame, count: int, filtered: str) -> str:
@@ -209,7 +206,7 @@ def _contradict_pairs(pairs: pl.DataFrame, rtts: pl.DataFrame, reasons: Mapping[
 def _doubt_claims(judged: pl.DataFrame) -> str:
     """Return how many claims are undecided, and whether runs are missing, not repeated or too few."""
     unknown = judged.filter((pl.col("claim_verdict") == UNKNOWN) & (pl.col("verdict") == UNKNOWN))
-    is_measured = pl.col("runs_count") > 0
+    is_measured = pl.col("value").is_not_null()
     claims = unknown.group_by("claim", maintain_order=True).agg(
         is_measured=is_measured.any(),
         is_repeated=(
@@ -218,7 +215,7 @@ def _doubt_claims(judged: pl.DataFrame) -> str:
     )
     measured, repeated = claims["is_measured"], claims["is_repeated"]
     reasons = {
-        "no run here meets the conditions": int((~measured).sum()),
+        "the archive has no such runs": int((~measured).sum()),
         "each condition has only one run": int((measured & ~repeated).sum()),
         "the runs are too few or vary too much": int(repeated.sum()),
     }

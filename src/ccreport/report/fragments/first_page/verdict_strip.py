@@ -6,7 +6,16 @@ from typing import Any, Final
 
 import polars as pl
 
-from ccreport.compare.claim_verdicts import CONTRADICTED, HOLDS, KINDS, SHOWN, SIZE, UNDECIDED, part_claims
+from ccreport.compare.claim_verdicts import (
+    CONTRADICTED,
+    HOLDS,
+    KINDS,
+    SHOWN,
+    SIZE,
+    UNDECIDED,
+    part_claims,
+    tell_untested,
+)
 from ccreport.core.text import make_label
 from ccreport.report.fragments.claims import describe_check, title_claim
 from ccreport.report.fragments.first_page.jumps import CLAIMS
@@ -55,7 +64,8 @@ def render_strip(
         if verdict != CONTRADICTED:
             which = f"Which claim{'s' if len(own) > 1 else ''}"
             listed = f'<details class="fold on-phone" open><summary>{which}</summary>\n{listed}\n</details>'
-        groups.append(f'<li><span class="count">{len(own)} {name}</span>\n{listed}</li>')
+        untested = tell_untested(judged) if verdict == UNDECIDED else ""
+        groups.append(f'<li><span class="count">{len(own)} {name}{untested}</span>\n{listed}</li>')
     shown = "\n".join(groups)
     strip = fence_html(
         f'<nav class="strip" id="{CLAIMS}" aria-label="Verdicts on the claims">\n<ul>\n{shown}\n</ul>\n</nav>'
