@@ -102,7 +102,7 @@ def test_a_page_says_once_what_its_numbers_mean(tmp_path: Path) -> None:
     section = page[page.index("{#cell-1}") :]
     headings = {html.unescape(heading) for heading in re.findall("<dt>(.+?)</dt>", section)}
     explained = set(re.findall(r"^- \*\*(.+?)\*\*: .", told, re.MULTILINE))
-    assert {"Verdict", "Ratio", "Strata", "In pairs?"} <= headings <= explained
+    assert {"Verdict", "Ratio", "Sets of conditions", "Both in the same run?"} <= headings <= explained
     assert "the geometric mean over the strata" in told
     # The ends of intervals are within the numbers.
     assert not any("low" in heading.lower() for heading in explained)
@@ -237,7 +237,7 @@ def test_a_long_table_has_pages_that_lead_to_each_other(tmp_path: Path, monkeypa
         ("size_bytes", 1_234_567, "Size (bytes)", "1,234,567"),
         ("rate_cv", 0.0, "Rate CV (%)", "0"),
         ("rate_cv", 4.028e-6, "Rate CV (%)", "< 0.01"),
-        ("is_paired", False, "In pairs?", "no"),
+        ("is_paired", False, "Both in the same run?", "no"),
         ("runs_count", 20, "Runs", "20"),
     ],
 )
@@ -270,12 +270,16 @@ def test_a_row_says_which_suspect_runs_it_would_have_and_why(tmp_path: Path) -> 
 
 def test_what_a_comparison_found_stands_before_how_it_was_tested(tmp_path: Path) -> None:
     page = html.unescape((build(tmp_path, archive()) / "cells_comparisons.qmd").read_text())
-    section = page[page.index("{#cell-1}") :]
-    found, details = section.partition("Made of")[0].split("<summary>Test details</summary>")
+    section = page[page.index("{#cell-1}") :].partition("{#cell-2}")[0]
+    found, runs = section.partition("<summary>Made of")[::2]
+    runs, details = runs.partition("<summary>Test details</summary>")[::2]
+    # What a link to the row opens is the first fold, its runs.
+    assert "explorer.html" in runs
+    assert "Made of" not in details
     headings = [re.findall("<dt>(.+?)</dt>", part) for part in (found, details)]
     assert headings[0][0] == "Verdict"
     assert {"Runs of first", "Runs of second"} <= {*headings[0]}
-    assert {"Strata", "In pairs?"} <= {*headings[1]}
+    assert {"Sets of conditions", "Both in the same run?"} <= {*headings[1]}
     assert not {*headings[0]} & {*headings[1]}
 
 

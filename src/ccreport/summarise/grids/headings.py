@@ -44,8 +44,8 @@ HEADINGS: Final = {
     "p_ratio": "p",
     "value_ratio": "Here over published",
     "p_holm_ratio": "Holm-adjusted p",
-    "p_equal_ratio": "p of equality",
-    "p_equal_holm_ratio": "Holm-adjusted p of equality",
+    "p_equal_ratio": "p of the test that they are equal",
+    "p_equal_holm_ratio": "Holm-adjusted p of the test that they are equal",
     "effect_mean_ratio": "Ratio",
     "difference_mean": "Difference",
     "least_effect_pct": "Minimum detectable effect (%)",
@@ -56,7 +56,8 @@ HEADINGS: Final = {
     "second_algorithm": "Second",
     "table_name": "Table",
     "ahead_algorithm": "Ahead",
-    "tests_count": "Questions asked together",
+    "tests_count": "Comparisons that Holm's correction counts",
+    "strata_count": "Sets of conditions",
     "equal_within_pct": "Equal within (±%)",
     "algorithm_flows_count": "Flows of this algorithm",
     "beside": "Both",
@@ -64,7 +65,7 @@ HEADINGS: Final = {
     "printed": "Published",
     "found_mean": "Here",
     "published_verdict": "Verdict",
-    "is_paired": "In pairs?",
+    "is_paired": "Both in the same run?",
     "is_explained": "Explained?",
     "iperf3_difference_count": "Capture less iperf3",
     "ss_difference_count": "Capture less ss",
@@ -138,7 +139,7 @@ SPELLED: Final = {
     "udp": "UDP",
 }
 # Counts whose noun goes behind them: 16 flows.
-COUNTED: Final = {"flows_count": "flow", "runs_count": "run"}
+COUNTED: Final = {"flows_count": "flow", "runs_count": "run", "cells_count": "cell"}
 # Whose names headings begin with.
 PEOPLE: Final = ("Jain", "Cliff")
 # Names of programs, which stay as they are at the beginning of a heading.

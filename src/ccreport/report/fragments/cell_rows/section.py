@@ -70,7 +70,8 @@ def render_row(
     parts = [f"## {escape_text(line)} {{#cell-{number}}}\n"]
     rates = declared.get("rates", MEGABITS)
     numbers = {name: value for name, value in shown.items() if name not in key}
-    parts += _render_findings(numbers, rates) if trace.table == COMPARISONS else [render_numbers(numbers, rates)]
+    found, details = _part_findings(numbers) if trace.table == COMPARISONS else (numbers, {})
+    parts.append(render_numbers(found, rates))
     parts += _render_suspects(suspects)
     listed = runs if runs_at_most is None else runs.head(runs_at_most)
     whole = listed.height == runs.height
@@ -83,8 +84,10 @@ def render_row(
     # A path in it may hold a line break, which is written as \\n on its one line.
     command = write_command(trace.table, row, declared).replace("\n", "\\n")
     parts.append(fence_html("<p>Computed again by this command:</p>"))
-    parts.append(render_quotation(command, f"Command of {line}"))
-    return [*parts, close_fold()]
+    parts += [render_quotation(command, f"Command of {line}"), close_fold()]
+    # A link to the row opens the first fold.
+    parts += [open_fold("Test details"), render_numbers(details, rates), close_fold()] if details else []
+    return parts
 
 
 def name_line(table: str, shown: Mapping[str, Any], shared: Container[str] = ()) -> list[str]:
@@ -100,14 +103,13 @@ def render_numbers(numbers: Mapping[str, Any], rates: RateUnit = MEGABITS) -> st
     return fence_html(f'<dl class="numbers">\n{"".join(parts)}\n</dl>')
 
 
-def _render_findings(numbers: Mapping[str, Any], rates: RateUnit) -> list[str]:
-    """Return what a comparison found, and folded up how it was tested."""
+def _part_findings(numbers: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Return the numbers of what a comparison found, and those of how it was tested."""
     ends = find_ends(numbers)
     of_findings = {*FOUND, *(end for name in FOUND for end in ends.get(name, ()))}
     found = {name: numbers[name] for name in FOUND if name in numbers}
     found |= {name: value for name, value in numbers.items() if name in of_findings}
-    details = {name: value for name, value in numbers.items() if name not in of_findings}
-    return [render_numbers(found, rates), open_fold("Test details"), render_numbers(details, rates), close_fold()]
+    return found, {name: value for name, value in numbers.items() if name not in of_findings}
 
 
 def _render_suspects(suspects: Sequence[SuspectRun]) -> list[str]:

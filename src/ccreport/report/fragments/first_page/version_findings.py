@@ -178,7 +178,8 @@ def _tell_beside(
         shown = ", ".join(links[figure] for figure in part["figure"].unique(maintain_order=True))
         if name not in (first, second):
             # The verdict: equal within ±5 %, or undecided.
-            yield f"{name} beside the two in {part.height} ({shown})"
+            words = "not told apart" if name == UNDECIDED else name
+            yield f"keeps rates beside the two that are {words} in {part.height} ({shown})"
             continue
         other = second if name == first else first
         higher, lower, unit = _scale_rates(part, is_first=name == first)
