@@ -137,17 +137,17 @@ def _tell_failed(
     if not found:
         return ""
     counts = {cause: sum(claim in found for claim in of_cause) for cause, of_cause in causes.items()}
-    recorded = [f"{escape_text(cause)} ({count:,})" for cause, count in counts.items() if count]
-    why = f"{PARAGRAPH}recorded causes of the claims: {', '.join(recorded)}" if recorded else ""
-    named = _name_failed(claims, found) if verdict == CONTRADICTED else ""
-    return f"{_count_claims(judged, len(found), verdict)}{named}{why}"
+    recorded = ", ".join(f"{escape_text(cause)} ({count:,})" for cause, count in counts.items() if count)
+    told = [_quote_claims(claims, found)] if verdict == CONTRADICTED else []
+    told += [f"Recorded causes of the claims: {recorded}"] if recorded else []
+    return PARAGRAPH.join(filter(None, (_count_claims(judged, len(found), verdict), ". ".join(told))))
 
 
-def _name_failed(claims: Mapping[str, Any], found: Sequence[str]) -> str:
-    """Return what each claim says, for the PDF: the strip of verdicts has them on the website."""
+def _quote_claims(claims: Mapping[str, Any], found: Sequence[str]) -> str:
+    """Return what claims say."""
     said = [f"“[{title_claim(claims[claim])}](claims.qmd#{make_label('claim', claim)})”" for claim in found[:NAMED]]
     more = f" and {len(found) - NAMED:,} more" if len(found) > NAMED else ""
-    return f'[: {"; ".join(said)}{more}]{{.content-visible when-format="typst"}}'
+    return f"What is contradicted: {'; '.join(said)}{more}"
 
 
 def _count_claims(judged: pl.DataFrame, count: int, filtered: str) -> str:
