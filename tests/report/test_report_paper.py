@@ -464,6 +464,14 @@ def test_the_name_of_rows_is_above_them_once_where_the_table_fits_without_its_co
     assert [page[:3] for page in re.findall(r'<page width="([\d.]+)', read(tmp_path, "-bbox"))] == ["595"]
 
 
+def test_the_paragraph_before_a_turned_table_goes_with_it_to_its_page(tmp_path: Path) -> None:
+    table = render_table([f"column {i}" for i in range(24)], [[text(f"12345678.{i:02}") for i in range(24)]], title="t")
+    render(tmp_path, page=f"Before.\n\n## Paths\n\nWhere runs went.\n\n{render_float('tbl-x', table, 'Wide.')}")
+    upright, turned, *_ = read_pages(tmp_path)
+    assert "Where runs went" not in upright
+    assert re.search("Paths.*Where runs went", turned, re.DOTALL)
+
+
 def test_a_wide_table_may_stand_anywhere(tmp_path: Path) -> None:
     header = [f"column {i}" for i in range(24)]
     table = render_table(header, [[text(f"12345678.{i:02}") for i in range(24)]], title="t")
@@ -629,3 +637,22 @@ def test_no_word_of_a_table_is_printed_over_another(longest: str, columns_count:
     render(tmp_path, page=render_float("tbl-jobs", render_table(header, rows, title="t"), "Jobs."))
     assert find_overprints(tmp_path) == []
     assert all(job in squeeze(read(tmp_path)) for job in jobs)
+
+
+def test_a_row_is_on_one_page_but_for_one_that_is_higher(tmp_path: Path) -> None:
+    # Rows of seven lines, of which no whole number fills a page.
+    sentence = "A sentence that takes several lines of its column, as others beside it have as many words. " * 5
+    for folder, last, count in ((tmp_path / "rows", "its end", 30), (tmp_path / "tall", "word " * 3000 + "its end", 1)):
+        rows = [[text(f"begin{n}"), text(sentence), text(f"{sentence} {last} {n}")] for n in range(count)]
+        render(folder, page=render_float("tbl-x", render_table(["Run", "What", "Why"], rows, title="t"), "Rows."))
+        pages = [squeeze(page) for page in read_pages(folder)]
+        assert squeeze(f"{last} {count - 1}")[-8:] in "".join(pages)
+        ends = [[n for n in range(count) if f"end{n}" in page.replace(f"begin{n}", "")] for page in pages]
+        begins = [[n for n in range(count) if f"begin{n}" in page] for page in pages]
+        assert count == 1 or begins == ends
+
+
+def read_pages(folder: Path) -> list[str]:
+    command = ["pdftotext", "-layout", str(folder / "report.pdf"), "-"]
+    found = subprocess.run(command, capture_output=True, text=True, check=True).stdout
+    return found.split("\f")

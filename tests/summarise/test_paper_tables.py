@@ -79,7 +79,9 @@ def test_long_names_may_break_and_sentences_stay() -> None:
 
     assert broken("2026-01-01:00:00/a.json") == '"2026-01-01:|00:|00/|a.|json"'
     assert broken("20.characters_at_most") == '"20.|characters_|at_|most"'
-    assert broken("20.characters_at_mos") == '"20.characters_at_mos"'
+    # A shorter one, which may be a number or a unit, in fewer places.
+    assert broken("20.characters_at_mos") == '"20.characters_|at_|mos"'
+    assert broken("0.00096512 Gbit/s 10:20:30,40") == '"0.00096512 Gbit/s 10:20:30,40"'
     assert broken("a sentence, of words: all short.") == '"a sentence, of words: all short."'
     assert broken("0123456789abcdef" * 2) == '"0123456789abcdef|0123456789abcdef|"'
 

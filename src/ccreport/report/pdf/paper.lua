@@ -272,12 +272,15 @@ local function float(identifier, content, caption, given)
   return raw(is_wide and '#sideways[\n' .. figure .. '\n]' or figure), false
 end
 
--- The heading of a table that is turned goes with it to its page.
+-- The heading of a table that is turned goes with it to its page, and so does a paragraph between the two.
 local function take_headings(blocks)
   local taken = pandoc.Blocks {}
   for _, block in ipairs(blocks) do
     if block.t == 'RawBlock' and block.text:match('^#sideways%[') then
       local before = pandoc.Blocks {}
+      if #taken > 1 and taken[#taken].t == 'Para' and taken[#taken - 1].t == 'Header' then
+        before:insert(taken:remove())
+      end
       while #taken > 0 and taken[#taken].t == 'Header' do
         before:insert(1, taken:remove())
       end

@@ -19,6 +19,9 @@ ROWS_AT_MOST: Final = 200
 REST: Final = f"Only the first {ROWS_AT_MOST} rows are printed here; the rest is in the website and its files."
 # A table of more rows than the first is measured by so many of the longest cells of each column as the second.
 ROWS_MEASURED: Final = 20
+# A cell with more may be higher than a page, in a narrow column.
+ROW_CHARACTERS: Final = 800
+ROW_LINES: Final = 25
 CELLS_MEASURED: Final = 8
 
 
@@ -75,11 +78,16 @@ def _write_table(table: Table, writer: CellWriter, *, is_wide: bool = False) -> 
         f"notes: {{{notes}}}" if notes else "notes: []",
         *([f"head: (table.header({', '.join(head)}), head-rule)"] if head else []),
         *([f"totals: (head-rule, ..{', ..'.join(totals)})"] if totals else []),
+        *(["is-tall: true"] if any(_is_tall(cell) for row in table.body for cell in row) else []),
         *_list_longest(table),
         *write_rows(table.body),
     ]
     arguments = ",\n".join(parts)
     return f"#data-table({arguments},\n)"
+
+
+def _is_tall(cell: Cell) -> bool:
+    return cell.rows > 1 or sum(map(len, cell.lines)) > ROW_CHARACTERS or len(cell.lines) > ROW_LINES
 
 
 def _list_sizes(table: Table, *, is_wide: bool) -> list[str]:
