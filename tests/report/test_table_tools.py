@@ -100,6 +100,13 @@ def test_a_table_says_how_many_rows_it_has_and_whether_they_scroll(page: Page):
     page.wait_for_function("document.querySelector('.table-tools output').textContent === '24 rows; scroll'")
     page.get_by_role("searchbox", name="Filter rows: Jobs").fill("job0")
     assert count.inner_text() == "1 of 24 rows"
+    # All of its rows are in sight where only its notes are not.
+    page.get_by_role("searchbox", name="Filter rows: Jobs").fill("")
+    notes = "<tfoot><tr><td colspan='3'><div style='height: 40rem'>Notes.</div></td></tr></tfoot>"
+    page.evaluate("notes => document.querySelector('table').insertAdjacentHTML('beforeend', notes)", notes)
+    page.evaluate("document.querySelector('.table-scroll').style.maxHeight = '60rem'")
+    page.wait_for_function("document.querySelector('.table-tools output').textContent === '24 rows'")
+    assert page.evaluate("(box => box.scrollHeight > box.clientHeight)(document.querySelector('.table-scroll'))")
 
 
 def test_a_verdict_is_chosen_exactly_and_a_link_asks_for_rows(page: Page, tmp_path: Path):

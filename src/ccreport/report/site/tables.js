@@ -99,7 +99,9 @@
       for (const one of all) if (isGroup(one)) one.hidden = !shown.has(one);
       const shownCount = rows.filter(row => !row.hidden).length;
       const counted = shownCount < rows.length ? `${shownCount} of ${rows.length} rows` : `${rows.length} rows`;
-      count.textContent = box && box.scrollHeight > box.clientHeight + 1 ? `${counted}; scroll` : counted;
+      // Notes below the rows may be out of sight though all rows are in it.
+      const height = body.getBoundingClientRect().bottom - table.getBoundingClientRect().top;
+      count.textContent = box && height > box.clientHeight + 1 ? `${counted}; scroll` : counted;
     };
     // Whether the box scrolls changes with the window, and when a fold opens.
     if (box) new ResizeObserver(filter).observe(box);
