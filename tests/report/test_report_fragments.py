@@ -237,6 +237,10 @@ def test_a_group_of_versions_says_which_of_them_it_is():
     assert render_groups(pl.Series(["bbr", "cubic"]), groups) == ""
     with call_algorithms({"bbr": "BBRv1"}):
         assert "BBR means BBRv1 (the kernel’s `bbr`)." in render_groups(pl.Series(["bbr", "cubic"]), groups)
+        # No group is called so.
+        groups = {"BBR": {"members": ["bbr2", "bbr"]}}
+        said = render_groups(pl.Series(["bbr", "bbr2"]), groups)
+        assert "; BBRv1 has its own name there, and in CSV files the kernel’s, `bbr`. Figures" in said
     assert style_of("bbr").name == "BBR"
 
 

@@ -1,7 +1,7 @@
 """What a report is about: its publication, the archive, and what its groups of algorithms are called."""
 
 import re
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import Any, Final
 
 import polars as pl
@@ -52,10 +52,19 @@ def render_groups(held: pl.Series, groups: Mapping[str, Mapping[str, Any]]) -> s
         first = first_of.get(group)
         if first is not None and len(facts["members"]) > 1 and style_of(first).name != group:
             others = [cc for cc in facts["members"] if cc != first and cc in first_of]
-            kept = "".join(f"; {escape_text(style_of(cc).name)} has the kernel’s name there, `{cc}`" for cc in others)
+            kept = "".join(f"; {_tell_name(cc, groups)}" for cc in others)
             told = f"In tables and comparisons {escape_text(group)} means {escape_text(style_of(first).name)}"
             sentences.append(f"{told} (the kernel’s `{first}`){kept}. Figures call each version by its own name.")
     return "\n".join(f"{sentence}\n" for sentence in sentences)
+
+
+def _tell_name(cc: str, groups: Collection[str]) -> str:
+    """Return by which name an algorithm of no group goes in tables, as `show_algorithms` has it."""
+    name = style_of(cc).name
+    where = (
+        "has the kernel’s name there," if name in groups else "has its own name there, and in CSV files the kernel’s,"
+    )
+    return f"{escape_text(name)} {where} `{cc}`"
 
 
 def render_note(note: str) -> str:
