@@ -732,7 +732,10 @@ def test_a_subtitle_that_asks_has_no_full_stop_behind_its_mark() -> None:
 
 def test_the_subtitle_is_followed_by_how_many_claims_have_each_verdict() -> None:
     verdicts = {"a": "holds", "b": "holds", "c": "not enough data"}
-    rows = [{"claim": name, "claim_verdict": verdict, "verdict": verdict} for name, verdict in verdicts.items()]
+    rows = [
+        {"claim": name, "claim_verdict": verdict, "verdict": verdict, "value": 2.0}
+        for name, verdict in verdicts.items()
+    ]
     judged = pl.DataFrame(rows)
     declared = {"subtitle": "In a lab", "claims": {name: {"checks": [{}]} for name in verdicts}}
     assert html.unescape(render_about(declared, judged)) == "In a lab: of 3 claims 2 hold, 1 is undecided."
@@ -740,3 +743,7 @@ def test_the_subtitle_is_followed_by_how_many_claims_have_each_verdict() -> None
     assert html.unescape(render_about(declared, judged)) == "Does loss matter? Of 3 claims 2 hold, 1 is undecided."
     declared["subtitle"] = ""
     assert html.unescape(render_about(declared, judged)) == "Of 3 claims 2 hold, 1 is undecided."
+    # What cannot be tested at all is told from what needs more runs.
+    judged = judged.with_columns(value=None)
+    lacking = "1 is undecided, as the archive has no such runs."
+    assert html.unescape(render_about(declared, judged)) == f"Of 3 claims 2 hold, {lacking}"
