@@ -14,6 +14,8 @@ from ccreport.figures.kit import theme
 from ccreport.figures.kit.label_placement import place_labels
 from ccreport.figures.kit.ticks import choose_ticks, round_up_step
 from ccreport.figures.run import chart
+from ccreport.figures.run.panel import FlowRates, PanelRuns
+from ccreport.figures.run.rate_plot import find_scale_top, is_exceeded
 from ccreport.figures.select.declaration import (
     FigureDeclaration,
     choose_rate,
@@ -21,10 +23,9 @@ from ccreport.figures.select.declaration import (
     summarise_algorithms,
 )
 from ccreport.figures.select.throughput_series import FigureTables, bin_rows, choose_bins, place_rows
-from ccreport.figures.throughput.assemble import _list_line_rates
 from ccreport.figures.throughput.draw import Panel, Scales, Texts, _place_line_rates
 from ccreport.figures.throughput.strip import CountAxis, draw_strip, fit_count_axis
-from ccreport.figures.wording.captions import FigureFacts, write_alternative, write_caption
+from ccreport.figures.wording.captions import FigureFacts, write_alternative, write_caption, write_panels_caption
 from ccreport.figures.wording.runs import (
     DrawnAlgorithm,
     DrawnRun,
@@ -97,7 +98,7 @@ def test_house_theme_is_the_theme() -> None:
 def test_a_bottlenecks_rate_is_not_called_a_line_rate() -> None:
     runs = [{"bottleneck_bps": 2e7, "nic_bps": 1e9}, {"bottleneck_bps": None, "nic_bps": 1e8}]
     panel: Any = SimpleNamespace(drawn=[SimpleNamespace(run=run) for run in runs])
-    assert _list_line_rates(panel) == {2e7: "bottleneck rate", 1e8: "line rate"}
+    assert PanelRuns.line_rates_bps.fget(panel) == {2e7: "bottleneck rate", 1e8: "line rate"}
 
 
 def place_line_rate(lowest: list[float], highest: list[float]) -> tuple[float, float] | None:
@@ -400,6 +401,27 @@ def test_caption_says_what_was_left_out_and_who_counted() -> None:
         "2 others match as well; the figure shows the one with the most runs, then the first by identifier." in caption
     )
     assert caption.endswith("Path: netem: x; y.")
+
+
+def test_rates_above_the_bottlenecks_are_explained_where_nothing_is_folded_away() -> None:
+    # Acknowledgements that catch up, 1.3 times as fast as the bottleneck; one 3 % above it is within its rule.
+    assert is_exceeded({1e10: "bottleneck rate"}, 1.3e10)
+    assert not is_exceeded({1e10: "bottleneck rate"}, 1.03e10)
+    assert not is_exceeded({}, 1.3e10)
+    above = make_facts(CUBIC, BBR2, rate_source="ss", is_exceeded=True)
+    within = make_facts(CUBIC, BBR2, rate_source="ss")
+    for caption in (write_caption(above), write_panels_caption({"a": within, "b": above}, {})):
+        shown, folded = caption.split("\n")
+        assert "A line above the dotted one is not faster delivery" in shown
+        assert "faster delivery" not in folded
+    assert "faster delivery" not in write_caption(within)
+
+
+def test_a_line_rate_within_reach_of_the_rates_is_drawn() -> None:
+    line_rates_bps = {1e10: "bottleneck rate"}
+    assert find_scale_top(line_rates_bps, 6e9) == 1.04e10
+    assert find_scale_top(line_rates_bps, 2e9) == 2e9
+    assert FlowRates(pl.DataFrame(), "ss", 1.0).title == "Acknowledged"
 
 
 def make_matching(*rows: dict[str, Any]) -> pl.DataFrame:

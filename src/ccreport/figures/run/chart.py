@@ -96,22 +96,26 @@ def compose_figure(
     what: str,
     messages: Sequence[str],
     finding: str = "",
+    explained: Sequence[str] = (),
 ) -> Figure:
     """Return a figure of plots above each other, below its title, subtitle and key.
 
-    `sentences` are the kind's own ones of the caption, below its `finding`, by default the first message. The text
-    alternative says `what` kind of chart it is, of which conditions, and its messages in numbers.
+    `sentences` are the kind's own ones of the caption, below its `finding`, by default the first message, and what has
+    to be `explained` beside it. The text alternative says `what` kind of chart it is, of which conditions, and its
+    messages in numbers.
     """
     overlapped = panel.declaration.overlapped
     conditions = describe_runs(panel.ccs, panel.drawn, overlapped=overlapped)
     heading = write_heading(panel.declaration, conditions, panel.drawn, overlapped=overlapped)
     chart = keyed_panels.stack(*heading, key, [[plot] for plot in plots])
     left_out = describe_left_out(panel.left_out_count, "the condition with the most runs")
-    shown = [conditions, *([finding] if finding else messages[:1]), *sentences]
+    shown = [conditions, *([finding] if finding else messages[:1]), *explained]
     return Figure(
         chart,
         data,
-        fold_sentences([*shown, *name_runs(panel.drawn), *left_out, *describe_path(panel.notes)]),
+        fold_sentences(
+            [*shown, *sentences, *name_runs(panel.drawn), *left_out, *describe_path(panel.notes)], len(shown)
+        ),
         write_sentences([f"{what}: {conditions}", *messages]),
     )
 

@@ -7,6 +7,7 @@ from ccreport.figures.kit.figure import Figure, stack_parts
 from ccreport.figures.kit.keyed_panels import KeyEntry
 from ccreport.figures.run import chart
 from ccreport.figures.run.panel import measure_flow_rates, read_panel
+from ccreport.figures.run.rate_plot import draw_rules, fit_rate_axis, list_rate_sentences, place_line_rates
 from ccreport.figures.select.declaration import FigureDeclaration
 from ccreport.figures.select.recording_database import Database
 from ccreport.figures.wording.runs import format_rate
@@ -21,21 +22,25 @@ def build_flow_rates_over_time(declaration: FigureDeclaration, database: Databas
     key = chart.list_algorithm_key(panel.ccs, "{}: mean of its flows", width=2.6)
     key.append(KeyEntry("one flow", "line", theme.FAINT_INK, width=1.0))
     scaled, averaged = (chart.scale_rates(frame, unit) for frame in (rates, means))
-    plot = chart.Plot(panel, chart.fit_axis(f"{measured.name.capitalize()} of a flow ({unit})", scaled["rate"]))
+    plot = chart.Plot(panel, fit_rate_axis(panel, rates, unit, f"{measured.title} per flow"))
+    rules = draw_rules(place_line_rates(plot, unit, rates, "flow_id"), plot.width_px)
+    explained, line_rate = list_rate_sentences(panel, measured, rates)
     columns = ("drawn_as", "run_id", "flow_id", "cc", "time_s", "rate_bps", "flows_count")
     messages = _describe(rates, panel.ccs, unit)
     return chart.compose_figure(
         panel,
         key,
-        [plot.hold(chart.draw_flows_under(scaled, averaged, "rate", plot))],
+        [plot.hold([*rules, *chart.draw_flows_under(scaled, averaged, "rate", plot)])],
         stack_parts({"flow": rates, "mean": means}).select(columns),
         sentences=[
             f"Thin lines: {measured.name} of each flow, {measured.origin}",
             "Thick lines: mean over the algorithm's flows active at the time",
+            *line_rate,
         ],
         what=f"Line chart of the {measured.name} of each flow over time",
         messages=messages,
         finding="; ".join(messages),
+        explained=explained,
     )
 
 

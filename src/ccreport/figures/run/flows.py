@@ -1,4 +1,4 @@
-"""Flows of a run over time in three plots: goodput of each and their sum, windows with retransmissions, RTTs."""
+"""Flows of a run over time in three plots: rate of each and their sum, windows with retransmissions, RTTs."""
 
 from typing import Final
 
@@ -14,6 +14,7 @@ from ccreport.figures.run.cwnd import MEASURES, list_window_samples, plot_measur
 from ccreport.figures.run.fair_share import ALL
 from ccreport.figures.run.flow_styles import FlowStyle, draw_flows, list_flow_key, style_flows
 from ccreport.figures.run.panel import FlowRates, PanelRuns, measure_flow_rates, read_single_run
+from ccreport.figures.run.rate_plot import draw_rules, fit_rate_axis, list_rate_sentences, place_line_rates
 from ccreport.figures.select.declaration import FigureDeclaration
 from ccreport.figures.select.recording_database import Database
 from ccreport.figures.select.sampled_rates import FLOW, observe_acknowledged
@@ -34,6 +35,7 @@ def build_flows_over_time(declaration: FigureDeclaration, database: Database) ->
     sampled = list_window_samples(panel)
     measured = measure_flow_rates(panel, SHORTEST_S)
     totals, marks = sum_flows(panel, measured), list_retransmits(sampled)
+    explained, line_rate = list_rate_sentences(panel, measured, totals)
     lines = sampled.select(*FLOW, "cc", pl.col("time_s").round(3), *MEASURES)
     styles = style_flows(panel.flows)
     key = [
@@ -52,12 +54,14 @@ def build_flows_over_time(declaration: FigureDeclaration, database: Database) ->
         _collect_data(measured.rates, totals, lines, marks),
         sentences=[
             f"Above: {measured.name} of each flow and of all, {measured.origin}",
+            *line_rate,
             "Middle and below: congestion window and smoothed RTT of each flow as ss reports them",
             "A red line marks where ss first reports that any flow has retransmitted since it was sampled before",
             *(["Flows are numbered in the order in which they started"] if styles else []),
         ],
         what="Line charts of each flow over time",
         messages=_describe(measured.rates, totals, lines, marks, styles),
+        explained=explained,
     )
 
 
@@ -104,9 +108,9 @@ def list_retransmits(sampled: pl.DataFrame) -> pl.DataFrame:
 def _draw_rates(panel: PanelRuns, measured: FlowRates, totals: pl.DataFrame, styles: list[FlowStyle]) -> alt.LayerChart:
     unit = chart.find_rate_unit(totals)
     of_flows, of_all = (chart.scale_rates(frame, unit) for frame in (measured.rates, totals))
-    axis = chart.fit_axis(f"{measured.name.capitalize()} ({unit})", of_all["rate"])
-    plot = chart.Plot(panel, axis, RATE_HEIGHT_PX, is_lowest=False)
-    return plot.hold([chart.draw_total(of_all, "rate", plot), draw_flows(of_flows, "rate", plot, styles)])
+    plot = chart.Plot(panel, fit_rate_axis(panel, totals, unit, measured.title), RATE_HEIGHT_PX, is_lowest=False)
+    rules = draw_rules(place_line_rates(plot, unit, totals), plot.width_px)
+    return plot.hold([*rules, chart.draw_total(of_all, "rate", plot), draw_flows(of_flows, "rate", plot, styles)])
 
 
 def _draw_measure(

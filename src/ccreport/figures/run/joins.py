@@ -12,6 +12,7 @@ from ccreport.figures.run import chart
 from ccreport.figures.run.event_marks import draw_joins, find_joins
 from ccreport.figures.run.fair_share import ALL, measure_jain
 from ccreport.figures.run.panel import FlowRates, PanelRuns, measure_flow_rates, read_single_run
+from ccreport.figures.run.rate_plot import draw_rules, fit_rate_axis, list_rate_sentences, place_line_rates
 from ccreport.figures.select.declaration import FigureDeclaration
 from ccreport.figures.select.queries import MissingFigure
 from ccreport.figures.select.recording_database import Database
@@ -31,6 +32,7 @@ def build_joins_over_time(declaration: FigureDeclaration, database: Database) ->
         raise MissingFigure("All flows of the run that would be drawn start together.")
     measured = measure_flow_rates(panel, SHORTEST_S)
     indices = _measure_fairness(measured.rates)
+    explained, line_rate = list_rate_sentences(panel, measured, measured.rates)
     key = [
         *chart.list_algorithm_key(panel.ccs, "a flow of {}"),
         KeyEntry("Jain's index of all flows", "line", theme.INK, width=2.4),
@@ -43,11 +45,13 @@ def build_joins_over_time(declaration: FigureDeclaration, database: Database) ->
         _collect_data(measured.rates, indices, joins, panel.run_ids[0]),
         sentences=[
             f"Lines above: {measured.name} of each flow, {measured.origin}",
+            *line_rate,
             "Line below: Jain's index (RFC 5166) of the rates of all flows active at the time",
-            "Dotted lines: other flows join",
+            "Dotted upright lines: other flows join",
         ],
         what="Line charts of flows that join one after another",
         messages=_describe(measured.rates, indices, joins),
+        explained=explained,
     )
 
 
@@ -63,9 +67,11 @@ def _measure_fairness(rates: pl.DataFrame) -> pl.DataFrame:
 def _draw_rates(panel: PanelRuns, measured: FlowRates, joins: pl.DataFrame) -> alt.LayerChart:
     unit = chart.find_rate_unit(measured.rates)
     scaled = chart.scale_rates(measured.rates, unit)
-    axis = chart.fit_axis(f"{measured.name.capitalize()} of a flow ({unit})", scaled["rate"])
+    axis = fit_rate_axis(panel, measured.rates, unit, f"{measured.title} per flow")
     plot = chart.Plot(panel, axis, RATE_HEIGHT_PX, is_lowest=False)
-    return plot.hold([*draw_joins(joins, plot, is_named=True), chart.draw_lines(scaled, "rate", plot, width=1.6)])
+    rules = draw_rules(place_line_rates(plot, unit, measured.rates, "flow_id"), plot.width_px)
+    lines = chart.draw_lines(scaled, "rate", plot, width=1.6)
+    return plot.hold([*rules, *draw_joins(joins, plot, is_named=True), lines])
 
 
 def _draw_index(panel: PanelRuns, indices: pl.DataFrame, joins: pl.DataFrame) -> alt.LayerChart:

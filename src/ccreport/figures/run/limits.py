@@ -14,6 +14,13 @@ from ccreport.figures.run import chart
 from ccreport.figures.run.cpu import place_loads
 from ccreport.figures.run.flows import sum_algorithms
 from ccreport.figures.run.panel import FlowRates, PanelRuns, measure_flow_rates, read_panel
+from ccreport.figures.run.rate_plot import (
+    draw_rules,
+    fit_rate_axis,
+    list_obstacles,
+    list_rate_sentences,
+    place_line_rates,
+)
 from ccreport.figures.select.declaration import FigureDeclaration
 from ccreport.figures.select.limit_classes import classify, find_busiest, measure_growth, sum_limits
 from ccreport.figures.select.queries import MissingFigure
@@ -56,15 +63,17 @@ def build_limits_over_time(declaration: FigureDeclaration, database: Database) -
     strips = sum_limits(limits, strip_bin_s, panel.end_s)
     measured = measure_flow_rates(panel)
     rates = sum_algorithms(panel, measured)
+    explained, line_rate = list_rate_sentences(panel, measured, rates)
     return chart.compose_figure(
         panel,
         chart.list_algorithm_key(panel.ccs) + _list_category_key(strips),
-        [_draw_rates(panel, rates, measured.name), *_draw_strips(panel, strips)],
+        [_draw_rates(panel, rates, measured.title), *_draw_strips(panel, strips)],
         _collect_data(rates, strips),
-        sentences=_list_sentences(limits, measured, strip_bin_s),
-        what=f"Lines of {measured.name} over time above strips of what limited the flows",
+        sentences=[*line_rate, *_list_sentences(limits, measured, strip_bin_s)],
+        what=f"Lines of the {measured.name} over time above strips of what limited the flows",
         messages=_describe(strips, panel.ccs),
         finding=_sum_up(strips, panel.ccs),
+        explained=explained,
     )
 
 
@@ -80,12 +89,13 @@ def _list_sentences(limits: pl.DataFrame, measured: FlowRates, strip_bin_s: floa
     return sentences
 
 
-def _draw_rates(panel: PanelRuns, rates: pl.DataFrame, name: str) -> alt.LayerChart:
+def _draw_rates(panel: PanelRuns, rates: pl.DataFrame, title: str) -> alt.LayerChart:
     unit = chart.find_rate_unit(rates)
     scaled = chart.scale_rates(rates, unit, 5)
-    axis = chart.fit_axis(f"{name.capitalize()} ({unit})", scaled["rate"])
-    plot = chart.Plot(panel, axis, RATE_HEIGHT_PX, is_lowest=False)
-    return plot.hold([chart.draw_lines(scaled, "rate", plot), *chart.draw_names(scaled, "rate", plot)])
+    plot = chart.Plot(panel, fit_rate_axis(panel, rates, unit, title), RATE_HEIGHT_PX, is_lowest=False)
+    rules = place_line_rates(plot, unit, rates, "cc")
+    names = chart.draw_names(scaled, "rate", plot, list_obstacles(rules, plot.width_px))
+    return plot.hold([*draw_rules(rules, plot.width_px), chart.draw_lines(scaled, "rate", plot), *names])
 
 
 def _draw_strips(panel: PanelRuns, strips: pl.DataFrame) -> list[alt.LayerChart]:

@@ -27,6 +27,7 @@ from ccreport.figures.select.series import (
     place_intervals,
 )
 from ccreport.figures.select.throughput_series import FigureTables
+from ccreport.figures.wording.captions import RATE_NAMES
 from ccreport.figures.wording.runs import DrawnRun, write_notes
 from ccreport.summarise.statistics.representative import choose_representatives
 
@@ -81,6 +82,14 @@ class PanelRuns:
         ]
         return list(dict.fromkeys(notes))
 
+    @property
+    def line_rates_bps(self) -> dict[float, str]:
+        """Return the rates of bottlenecks in bit/s, where unknown of senders, of the runs drawn, and their names."""
+        runs = [drawn_run.run for drawn_run in self.drawn]
+        senders = {run["nic_bps"]: "line rate" for run in runs if run["nic_bps"] and not run["bottleneck_bps"]}
+        bottlenecks = {run["bottleneck_bps"]: "bottleneck rate" for run in runs if run["bottleneck_bps"]}
+        return dict(sorted((senders | bottlenecks).items()))
+
     def keep_drawn(self, rows: pl.DataFrame) -> pl.DataFrame:
         """Return the rows of the runs that are drawn."""
         return rows.filter(pl.col("run_id").is_in(self.run_ids))
@@ -96,8 +105,13 @@ class FlowRates:
 
     @property
     def name(self) -> str:
-        """Return what these rates are: goodput where they are of acknowledged bytes."""
-        return "goodput" if self.source == "ss" else "throughput"
+        """Return what these rates are; acknowledgements catch up after a loss, so theirs is not the goodput."""
+        return "rate of acknowledgements" if self.source == "ss" else "throughput"
+
+    @property
+    def title(self) -> str:
+        """Return what these rates are, as axes name it."""
+        return RATE_NAMES[self.source]
 
     @property
     def origin(self) -> str:

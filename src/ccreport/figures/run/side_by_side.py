@@ -1,4 +1,4 @@
-"""Two runs of one condition beside each other on the same axes: goodput, windows with retransmissions, and RTTs."""
+"""Two runs of one condition beside each other on the same axes: rates, windows with retransmissions, and RTTs."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -49,7 +49,8 @@ def draw_side_by_side(runs: Mapping[str, tuple[str, bool]], title: str, database
     sides = {name: _read(run_id, title, database, is_both=is_both) for name, (run_id, is_both) in runs.items()}
     end_s = max(side.panel.end_s for side in sides.values())
     unit = chart.find_rate_unit(pl.concat(side.measured.rates for side in sides.values()))
-    titles = {RATE: f"Goodput ({unit})"} | {column: name for column, (name, _) in MEASURES.items()}
+    measured = next(iter(sides.values())).measured
+    titles = {RATE: f"{measured.title} ({unit})"} | {column: name for column, (name, _) in MEASURES.items()}
     rows = []
     for column, name in titles.items():
         lines = {key: side.take_lines(column, unit) for key, side in sides.items()}
@@ -57,7 +58,6 @@ def draw_side_by_side(runs: Mapping[str, tuple[str, bool]], title: str, database
             name, pl.concat(frame[column].cast(pl.Float64) for frame in lines.values()), has_groups=True
         )
         rows.append([_draw(sides[key], frame, column, axis, end_s, key) for key, frame in lines.items()])
-    first = next(iter(sides.values()))
     # Sides of other algorithms have keys of their own.
     entries = [entry for side in sides.values() for entry in list_flow_key(side.styles, side.panel.ccs)]
     key = [*dict.fromkeys(entries), KeyEntry("retransmissions", "line", RETRANSMIT_COLOUR, width=MARK_WIDTH_PX)]
@@ -65,9 +65,9 @@ def draw_side_by_side(runs: Mapping[str, tuple[str, bool]], title: str, database
     return Figure(
         figure,
         stack_parts({name: _collect(side) for name, side in sides.items()}),
-        f"Goodput ({first.measured.origin}), congestion window and smoothed RTT of each flow of one run of each side. "
-        "Once a loss is repaired, bytes are acknowledged faster than the path carries them. A red line marks where ss "
-        "reports retransmissions.",
+        f"{measured.name.capitalize()} ({measured.origin}), congestion window and smoothed RTT of each flow of one run "
+        "of each side. Once a loss is repaired, bytes are acknowledged faster than the path carries them. A red line "
+        "marks where ss reports retransmissions.",
         f"{title}. Line charts of two runs beside each other. " + " ".join(_describe(*side) for side in sides.items()),
     )
 

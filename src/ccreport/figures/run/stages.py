@@ -33,7 +33,7 @@ def build_stages_over_time(declaration: FigureDeclaration, database: Database) -
     rtts = _list_rtts(panel)
     unit = chart.find_rate_unit(measured.rates)
     scaled = chart.scale_rates(measured.rates, unit)
-    rate_axis = chart.fit_axis(f"{measured.name.capitalize()} of a flow ({unit})", scaled["rate"])
+    rate_axis = chart.fit_axis(f"{measured.title} per flow ({unit})", scaled["rate"])
     plots = [_draw(scaled, "rate", stages, chart.Plot(panel, rate_axis, RATE_HEIGHT_PX, rtts.is_empty()))]
     if rtts.height:
         rtt_axis = chart.fit_axis("Smoothed RTT (ms)", rtts["rtt_ms"])
@@ -48,7 +48,7 @@ def build_stages_over_time(declaration: FigureDeclaration, database: Database) -
             "below it the smoothed RTT that ss reports" if rtts.height else "No sample of ss has an RTT",
             f"Shaded: {join_names([f'{stage.start_s:g} to {stage.end_s:g} s, {stage.name}' for stage in stages])}",
         ],
-        what=f"Line charts of {measured.name} and RTT while the path changes",
+        what=f"Line charts of the {measured.name} and RTT while the path changes",
         messages=_describe(measured.rates, stages, panel.ccs, unit),
     )
 

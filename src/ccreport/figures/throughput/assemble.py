@@ -11,6 +11,7 @@ import polars as pl
 from ccreport.figures.kit import theme
 from ccreport.figures.kit.figure import Figure, stack_parts
 from ccreport.figures.run.panel import PanelRuns
+from ccreport.figures.run.rate_plot import is_exceeded
 from ccreport.figures.select.declaration import FigureDeclaration, choose_rate, summarise_algorithms
 from ccreport.figures.select.series import measure_duration_s
 from ccreport.figures.select.throughput_series import Series, bin_rows, choose_bins, find_top, place_rows
@@ -64,7 +65,7 @@ def assemble_throughput_over_time(
             binned.points,
             _stretch_single(binned.band, ["cc"], binned.rate_bin_s),
             _write_texts(letter, facts[letter]),
-            _list_line_rates(panels[letter]),
+            panels[letter].line_rates_bps,
         )
         for letter, binned in series.items()
     ]
@@ -72,7 +73,11 @@ def assemble_throughput_over_time(
     # A line rate far above all that was measured is not drawn.
     top_bps = choose_scales(drawn, RATE_UNITS[unit], max(ends_s)).rate_ticks[-1] * RATE_UNITS[unit]
     facts = {
-        letter: replace(own, has_line_rate=any(rate_bps <= top_bps for rate_bps in panel.line_rates_bps))
+        letter: replace(
+            own,
+            has_line_rate=any(rate_bps <= top_bps for rate_bps in panel.line_rates_bps),
+            is_exceeded=is_exceeded(panel.line_rates_bps, panel.top_bps),
+        )
         for (letter, own), panel in zip(facts.items(), drawn, strict=True)
     }
     if "" in panels:
@@ -116,14 +121,6 @@ def _collect_facts(panel: PanelRuns, series: Series, unit: str) -> FigureFacts:
         rate_source=series.source,
         late_count=series.late_count,
     )
-
-
-def _list_line_rates(panel: PanelRuns) -> dict[float, str]:
-    """Return the rates of the bottlenecks of the runs drawn in bit/s, where unknown of the sender, and their names."""
-    runs = [drawn_run.run for drawn_run in panel.drawn]
-    senders = {run["nic_bps"]: "line rate" for run in runs if run["nic_bps"] and not run["bottleneck_bps"]}
-    bottlenecks = {run["bottleneck_bps"]: "bottleneck rate" for run in runs if run["bottleneck_bps"]}
-    return dict(sorted((senders | bottlenecks).items()))
 
 
 def _list_algorithms(means: pl.DataFrame) -> list[DrawnAlgorithm]:

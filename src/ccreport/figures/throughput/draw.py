@@ -15,20 +15,16 @@ import polars as pl
 
 from ccreport.figures.kit import keyed_panels, theme
 from ccreport.figures.kit.keyed_panels import TITLE_LIMIT_PX
-from ccreport.figures.kit.label_placement import CHARACTER_PX, Point, place_labels
+from ccreport.figures.kit.label_placement import Point
 from ccreport.figures.kit.text import (
-    NO_DATA,
-    at_x,
-    at_y,
     draw_band_entry,
     draw_legend_entry,
     draw_notes,
     find_band_px,
-    to_x,
-    write,
 )
 from ccreport.figures.kit.ticks import choose_ticks
 from ccreport.figures.run.chart import BAND_OPACITY, TIME_TITLE, scale_of, write_names
+from ccreport.figures.run.rate_plot import Placed, draw_rules, find_scale_top, list_obstacles, place_rules
 from ccreport.figures.select.throughput_series import find_top
 from ccreport.figures.throughput.strip import STRIP_GAP_PX, STRIP_PX, CountAxis, draw_strip, fit_count_axis
 
@@ -38,15 +34,8 @@ HEIGHT_PX: Final = theme.PLOT_HEIGHT_PX
 PANEL_HEIGHT_PX: Final = 250
 PANEL_SPACING_PX: Final = 34
 PANEL_TITLE_PX: Final = 14
-# A line rate further above all rates than this would flatten them; its name needs room above it.
-LINE_RATE_AT_MOST: Final = 4.0
-LINE_RATE_HEADROOM: Final = 1.04
-# Nobody takes the name for that of a coloured line.
-RULE_CLEARANCE_PX: Final = 1.0
 # A band is as many lines, close enough that no name fits between two.
 BAND_LINES: Final = 12
-# So close that a label of a line has no room between two of them.
-RULE_POINTS: Final = 60
 
 
 @dataclass(frozen=True)
@@ -80,6 +69,11 @@ class Panel:
     band: pl.DataFrame
     texts: Texts
     line_rates_bps: Mapping[float, str] = field(default_factory=dict)
+
+    @property
+    def top_bps(self) -> float:
+        """Return the largest rate of lines and bands."""
+        return max(find_top(self.lines, "rate_bps"), find_top(self.band, "rate_max_bps"))
 
 
 @dataclass(frozen=True)
@@ -139,7 +133,7 @@ def _draw_panel(panel: Panel, scales: Scales, title_px: int) -> alt.LayerChart:
     lines, points, band, texts = panel.lines, panel.points, panel.band, panel.texts
     named = _place_line_rates(panel, scales)
     throughput = alt.layer(
-        *_draw_line_rates(named),
+        *draw_rules(named, WIDTH_PX),
         _draw_band(band, scales, texts),
         _draw_lines(lines, scales, texts),
         *_draw_direct_labels(panel, named, scales),
@@ -162,10 +156,9 @@ def _draw_panel(panel: Panel, scales: Scales, title_px: int) -> alt.LayerChart:
 
 def choose_scales(panels: Sequence[Panel], unit_bps: float, time_end_s: float) -> Scales:
     """Return axes from zero that hold all that is drawn."""
-    rates = [max(find_top(panel.lines, "rate_bps"), find_top(panel.band, "rate_max_bps")) for panel in panels]
-    top = max(rates)
-    known = [rate for panel in panels for rate in panel.line_rates_bps if rate <= LINE_RATE_AT_MOST * top]
-    rate_ticks = choose_ticks(max([top, *(LINE_RATE_HEADROOM * rate for rate in known)]) / unit_bps)
+    top_bps = max(panel.top_bps for panel in panels)
+    line_rates_bps = {rate: name for panel in panels for rate, name in panel.line_rates_bps.items()}
+    rate_ticks = choose_ticks(find_scale_top(line_rates_bps, top_bps) / unit_bps)
     return Scales(unit_bps, time_end_s, rate_ticks, fit_count_axis([panel.points for panel in panels]))
 
 
@@ -200,38 +193,16 @@ def _locate(frame: pl.DataFrame, column: str, end: float, scales: Scales) -> lis
     ]
 
 
-def _place_line_rates(panel: Panel, scales: Scales) -> dict[float, tuple[str, Point | None]]:
-    """Return the heights in px of the line rates on the scale, each with its name and the middle of that, or None.
-
-    One far above the scale is left to the notes. A name keeps clear of lines and bands.
-    """
+def _place_line_rates(panel: Panel, scales: Scales) -> Placed:
+    """Return the rules at the line rates; one far above the scale is left to the notes. Names keep clear of bands."""
     top_bps = scales.rate_ticks[-1] * scales.unit_bps
     low, high = pl.col("rate_min_bps"), pl.col("rate_max_bps")
     levels = [low + (high - low) * level / (BAND_LINES - 1) for level in range(BAND_LINES)]
     frames = [panel.lines, *(panel.band.with_columns(rate_bps=level) for level in levels)]
-    traces = {
-        f"{cc} {number}": _locate(own, "rate_bps", top_bps, scales)
-        for number, frame in enumerate(frames)
-        for (cc,), own in frame.group_by("cc", maintain_order=True)
-    }
-    named = {}
+    traces = [_locate(own, "rate_bps", top_bps, scales) for frame in frames for own in frame.partition_by("cc")]
     shown = {rate_bps: name for rate_bps, name in panel.line_rates_bps.items() if rate_bps <= top_bps}
-    for y_px, name in ((scales.lines_px * (1 - rate_bps / top_bps), name) for rate_bps, name in shown.items()):
-        rule = {name: [(0.0, y_px), (float(WIDTH_PX), y_px)]}
-        places = place_labels({name: name}, rule | traces, [], WIDTH_PX, scales.lines_px, RULE_CLEARANCE_PX)
-        named[y_px] = name, places.get(name)
-    return named
-
-
-def _draw_line_rates(named: Mapping[float, tuple[str, Point | None]]) -> list[alt.Chart]:
-    """Return a dotted rule for each line rate, with its name where it has a place."""
-    layers: list[alt.Chart] = []
-    for y_px, (name, place) in named.items():
-        rule = alt.Chart(NO_DATA).mark_rule(color=theme.FAINT_INK, strokeWidth=1.4, strokeDash=[2, 3])
-        layers.append(rule.encode(x=at_x(0), x2=to_x(WIDTH_PX), y=at_y(round(y_px, 1))))
-        if place is not None:
-            layers.append(write([name], place, align="center", colour=theme.FAINT_INK))
-    return layers
+    heights = {scales.lines_px * (1 - rate_bps / top_bps): name for rate_bps, name in shown.items()}
+    return place_rules(heights, traces, WIDTH_PX, scales.lines_px)
 
 
 def _draw_band(band: pl.DataFrame, scales: Scales, texts: Texts) -> alt.Chart:
@@ -270,16 +241,11 @@ def _draw_strip(points: pl.DataFrame, scales: Scales, texts: Texts) -> list[alt.
     return draw_strip(points, scales.counts, texts.count_axis, scales.height_px, encoding)
 
 
-def _draw_direct_labels(
-    panel: Panel, named: Mapping[float, tuple[str, Point | None]], scales: Scales
-) -> list[alt.Chart]:
+def _draw_direct_labels(panel: Panel, named: Placed, scales: Scales) -> list[alt.Chart]:
     ccs = theme.order_algorithms(panel.lines["cc"].unique())
     top_bps = scales.rate_ticks[-1] * scales.unit_bps
     traces = {cc: _locate(panel.lines.filter(pl.col("cc") == cc), "rate_bps", top_bps, scales) for cc in ccs}
-    rules = [(WIDTH_PX * part / RULE_POINTS, y_px) for y_px in named for part in range(RULE_POINTS + 1)]
-    widths_px = [(len(name) * CHARACTER_PX, place) for name, place in named.values() if place]
-    names = [(place[0] + part * width_px, place[1]) for width_px, place in widths_px for part in (-0.5, 0.0, 0.5)]
-    return write_names(traces, [*rules, *names], scales.lines_px)
+    return write_names(traces, list_obstacles(named, WIDTH_PX), scales.lines_px)
 
 
 def _draw_legend(texts: Texts, band: pl.DataFrame, *, has_points: bool) -> list[alt.Chart]:

@@ -32,6 +32,12 @@ RATE_ORIGINS: Final[dict[Source, str]] = {
     "interval": "bytes that the tool handed to its socket, including what is still buffered there",
 }
 LINE_RATE: Final = "Dotted: rate of the bottleneck, or line rate of the sender where the bottleneck is not known"
+# Of rates above it, for a moment.
+EXCESS: Final[dict[Source, str]] = {
+    "ss": "A line above the dotted one is not faster delivery: when a lost segment arrives, one acknowledgement "
+    "covers all that arrived after it",
+    "interval": "A line above the dotted one is not faster delivery: the sender fills its socket's buffer",
+}
 # Where the time axis ends before the test.
 CUT: Final = " over the whole test; only the first"
 
@@ -56,6 +62,7 @@ class FigureFacts:
     rate_source: Source = "interval"
     late_count: int = 0
     has_line_rate: bool = False
+    is_exceeded: bool = False
 
     @property
     def conditions(self) -> str:
@@ -79,7 +86,7 @@ def write_heading(
 
 def write_caption(facts: FigureFacts) -> str:
     """Return the caption: the conditions and how the means compare, then what is drawn, which run and by which rule."""
-    shown = [facts.conditions, *_tell_difference(facts)]
+    shown = [facts.conditions, *_tell_difference(facts), *_explain_excess([facts])]
     return fold_sentences([*shown, *_list_sentences(facts)], len(shown))
 
 
@@ -123,7 +130,13 @@ def write_panels_caption(
     ]
     same_scales = [f"the panels have {_name_scales(are_alike=are_alike)}"] if len(panels) > 1 else []
     rest = [*parts, *([write_sentences([*same_scales, *common])] if common else []), *left_out.values()]
-    return f"{write_sentences([join_conditions(ran, where), shown])}\n{' '.join(rest)}"
+    told = [join_conditions(ran, where), shown, *_explain_excess(panels.values())]
+    return f"{write_sentences(told)}\n{' '.join(rest)}"
+
+
+def _explain_excess(panels: Collection[FigureFacts]) -> list[str]:
+    """Return what rates above the line rate are, where a panel has them: readers would take them for errors."""
+    return list(dict.fromkeys(EXCESS[facts.rate_source] for facts in panels if facts.is_exceeded))
 
 
 def _find_shared(of_panels: Sequence[Sequence[str]]) -> list[str]:
