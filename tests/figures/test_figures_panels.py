@@ -430,6 +430,13 @@ def test_a_run_without_an_iteration_goes_by_its_own_name(run_id: str, name: str)
     assert name_run(drawn, overlapped=True) == f"{name}, the only iteration with data"
 
 
+def test_a_run_goes_by_its_session_where_an_archive_has_several() -> None:
+    run = {"iteration": 1, "run_id": "x", "mode": "bbr", "session": "2026-11-25:17:56"}
+    expected = "BBR: session 2026-11-25:17:56, iteration 1, the most typical of 5 in mean rate and retransmits"
+    assert name_run(DrawnRun(run, 5, is_declared=False), overlapped=False) == expected
+    assert name_run(DrawnRun(run | {"session": None}, 1, is_declared=True), overlapped=True).startswith("iteration 1,")
+
+
 def test_a_line_of_one_bin_is_as_long_as_the_bin() -> None:
     rates = pl.DataFrame(
         {"run_id": ["a", "b", "b"], "cc": "bbr", "time_s": [25.0, 0.25, 0.75], "rate_bps": [1.0, 2, 3]}

@@ -19,7 +19,8 @@ RUN_COLUMNS: Final = f"""
     run_id, condition_id, iteration, mode, is_counted, sender_host, host, flows_count, rtt_ms, rtt_nominal_ms,
     loss_pct, parameter_name, parameter_value, buffer_bytes, bottleneck_bps, nic_bps, background_udp_bps,
     retransmit_ratio,
-    CASE WHEN (SELECT count(DISTINCT {QUEUE}) FROM labelled_runs WHERE is_counted) > 1 THEN {QUEUE} END AS queue
+    CASE WHEN (SELECT count(DISTINCT {QUEUE}) FROM labelled_runs WHERE is_counted) > 1 THEN {QUEUE} END AS queue,
+    CASE WHEN (SELECT count(DISTINCT session) FROM labelled_runs WHERE is_counted) > 1 THEN session END AS session
 """  # noqa: S608
 COLUMNS: Final = {
     "flows": """run_id, flow_id, client_number, cc, start_offset_s, throughput_bps, sender_s, goodput_bps, receiver_s,

@@ -138,10 +138,13 @@ def name_run(drawn: DrawnRun, *, overlapped: bool) -> str:
     elif drawn.runs_count == 1:
         rule = "the only iteration with data"
     else:
-        rule = f"of {drawn.runs_count} iterations the most typical in mean rate and retransmits"
+        rule = f"the most typical of {drawn.runs_count} in mean rate and retransmits"
     # The caption has the identifier, which would not fit here.
     iteration = drawn.run["iteration"]
     name = f"iteration {iteration}" if iteration is not None else display_name(_shorten(drawn.run["run_id"]))
+    # Each session of a repeated experiment has an iteration 1.
+    if iteration is not None and drawn.run.get("session"):
+        name = f"session {display_name(drawn.run['session'])}, {name}"
     of_algorithm = "" if overlapped else f"{theme.style_of(drawn.run['mode']).name}: "
     return f"{of_algorithm}{name}, {rule}"
 
