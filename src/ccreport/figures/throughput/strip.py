@@ -14,9 +14,9 @@ from ccreport.figures.kit.ticks import round_up_step
 
 # Of the strip, and between it and the lines.
 STRIP_PX: Final = 60
-STRIP_GAP_PX: Final = 30
-# Of its name, above its upper edge.
-NAME_PX: Final = 10.0
+STRIP_GAP_PX: Final = 34
+# Of the middle of its name above its upper edge, on which markers of the largest count are.
+NAME_PX: Final = 17.0
 INTERVALS: Final = 3
 # On a linear axis a count of this part of the largest is within a marker of 0.
 LINEAR_AT_MOST: Final = 20
