@@ -1,5 +1,6 @@
 """Parts of figures: theme, places of labels, ticks, words, and the choice of runs."""
 
+import math
 from itertools import combinations
 from types import SimpleNamespace
 from typing import Any
@@ -24,7 +25,7 @@ from ccreport.figures.select.declaration import (
 )
 from ccreport.figures.select.throughput_series import FigureTables, bin_rows, choose_bins, place_rows
 from ccreport.figures.throughput.draw import Panel, Scales, Texts, _place_line_rates
-from ccreport.figures.throughput.strip import CountAxis, draw_strip, fit_count_axis
+from ccreport.figures.throughput.strip import MARKERS, NAME_PX, STRIP_GAP_PX, CountAxis, draw_strip, fit_count_axis
 from ccreport.figures.wording.captions import FigureFacts, write_alternative, write_caption, write_panels_caption
 from ccreport.figures.wording.runs import (
     DrawnAlgorithm,
@@ -415,6 +416,22 @@ def test_rates_above_the_bottlenecks_are_explained_where_nothing_is_folded_away(
         assert "A line above the dotted one is not faster delivery" in shown
         assert "faster delivery" not in folded
     assert "faster delivery" not in write_caption(within)
+
+
+def test_close_means_are_not_called_equal_in_what_is_never_folded_away() -> None:
+    near = make_facts(CUBIC, DrawnAlgorithm("bbr", 1.04e9, 0.1))
+    for caption in (write_caption(near), write_panels_caption({"a": near, "b": near}, {})):
+        shown = caption.split("\n")[0]
+        assert "less than 5 % apart" in shown
+        assert shown.count("Means that close need not be equal: their intervals decide.") == 1
+    assert "need not be equal" not in write_caption(make_facts(CUBIC, BBR2))
+
+
+def test_markers_at_the_top_of_the_strip_keep_clear_of_its_name() -> None:
+    # A circle of the largest area and its stroke, against half the height of the name's letters.
+    area, stroke = MARKERS[0][1:]
+    assert math.sqrt(area / math.pi) + stroke / 2 < NAME_PX - theme.TEXT_PX / 2 - 2
+    assert NAME_PX + theme.TEXT_PX / 2 + 4 < STRIP_GAP_PX
 
 
 def test_a_line_rate_within_reach_of_the_rates_is_drawn() -> None:

@@ -23,11 +23,13 @@ from ccreport.figures.select.declaration import FigureDeclaration
 from ccreport.figures.select.queries import MissingFigure
 from ccreport.figures.select.recording_database import Database
 from ccreport.figures.wording.conditions import (
+    CLOSE,
     NEARLY_EQUAL,
     count_runs,
     describe_conditions,
     describe_intervals,
     fold_sentences,
+    qualify_closeness,
     write_sentences,
 )
 from ccreport.figures.wording.runs import TITLE_CHARACTERS, format_ratio, format_significant, join_names, wrap_title
@@ -250,14 +252,17 @@ def _collect(rates: pl.DataFrame, ratios: pl.DataFrame) -> pl.DataFrame:
 
 def _write_caption(runs: pl.DataFrame, rates: pl.DataFrame, ratios: pl.DataFrame, rate: str, *, is_shared: bool) -> str:
     which = "where every version ran so" if is_shared else "each version in conditions of its own"
+    found = list(_compare_versions(rates, rate)) if is_shared else []
+    compared = ["; ".join(found), *qualify_closeness(found)] if found else []
     return fold_sentences(
         [
             f"{describe_conditions(runs)}; {count_runs(rates)}",
-            *(["; ".join(found)] if is_shared and (found := list(_compare_versions(rates, rate))) else []),
+            *compared,
             f"Mean {rate}, summed over the flows of an algorithm, and mean retransmit ratio, {which}",
             *describe_intervals(rates),
             *([] if ratios.height else ["No retransmits were recorded"]),
-        ]
+        ],
+        max(1 + len(compared), 2),
     )
 
 
@@ -268,7 +273,7 @@ def _compare_versions(rates: pl.DataFrame, rate: str) -> Iterator[str]:
         slow, fast = (theme.style_of(versions["cc"][place]).name for place in (0, -1))
         times = versions["mean"][-1] / versions["mean"][0]
         if versions.height > 1 and times < NEARLY_EQUAL:
-            yield f"{beside} the means are less than 5 % apart"
+            yield f"{beside} the means are {CLOSE}"
         elif versions.height > 1:
             yield f"{beside} {fast} had {format_significant(times, 3)} times the {rate} of {slow}"
 

@@ -9,7 +9,7 @@ from ccreport.core.text import display_name
 from ccreport.figures.kit import theme
 from ccreport.figures.select.declaration import FigureDeclaration, Rate
 from ccreport.figures.select.sampled_rates import Source
-from ccreport.figures.wording.conditions import NEARLY_EQUAL, fold_sentences, write_sentences
+from ccreport.figures.wording.conditions import CLOSE, NEARLY_EQUAL, fold_sentences, qualify_closeness, write_sentences
 from ccreport.figures.wording.runs import (
     RULE,
     DrawnAlgorithm,
@@ -86,7 +86,8 @@ def write_heading(
 
 def write_caption(facts: FigureFacts) -> str:
     """Return the caption: the conditions and how the means compare, then what is drawn, which run and by which rule."""
-    shown = [facts.conditions, *_tell_difference(facts), *_explain_excess([facts])]
+    found = _tell_difference(facts)
+    shown = [facts.conditions, *found, *qualify_closeness(found), *_explain_excess([facts])]
     return fold_sentences([*shown, *_list_sentences(facts)], len(shown))
 
 
@@ -130,7 +131,7 @@ def write_panels_caption(
     ]
     same_scales = [f"the panels have {_name_scales(are_alike=are_alike)}"] if len(panels) > 1 else []
     rest = [*parts, *([write_sentences([*same_scales, *common])] if common else []), *left_out.values()]
-    told = [join_conditions(ran, where), shown, *_explain_excess(panels.values())]
+    told = [join_conditions(ran, where), shown, *qualify_closeness([shown]), *_explain_excess(panels.values())]
     return f"{write_sentences(told)}\n{' '.join(rest)}"
 
 
@@ -262,6 +263,6 @@ def _compare(facts: FigureFacts, ranked: Sequence[DrawnAlgorithm]) -> list[str]:
         return [f"{last.name} had none"]
     times = first.rate_bps / last.rate_bps
     if times < NEARLY_EQUAL:
-        return ["The means are less than 5 % apart"]
+        return [f"The means are {CLOSE}"]
     shown = "in the single runs shown" if len(facts.drawn) > 1 else "in the run shown"
     return [f"{first.name} had {format_significant(times, 3)} times the {facts.rate} of {last.name} {shown}"]

@@ -28,6 +28,8 @@ POOLED: Final = ("host", "nic_bps", "pacing_bps", "parameter_name", "parameter_v
 PLAIN_QUEUE: Final = "fifo"
 # Of means that are less apart captions do not say which is ahead.
 NEARLY_EQUAL: Final = 1.05
+CLOSE: Final = "less than 5 % apart"
+NEED_NOT_BE_EQUAL: Final = "Means that close need not be equal: their intervals decide"
 # What a path may well not have, of which a title says nothing where it has it not.
 OF_BOTTLENECK: Final = ("bottleneck_bps", "buffer_bytes", "queue_discipline", "has_queue_ecn")
 INTERVAL: Final = "95 % interval (Student’s t, from the spread of runs within conditions)"
@@ -108,15 +110,17 @@ class ConditionFacts:
 
 def write_condition_caption(facts: ConditionFacts) -> str:
     """Return the caption: conditions and runs, where algorithms are farthest apart, then what marks and bars are."""
+    found = [facts.finding] if facts.finding else _describe_largest_gap(facts)
+    shown = ["; ".join([describe_conditions(facts.runs), count_runs(facts.cells), *facts.pooled]), *found]
+    shown += qualify_closeness(found)
     sentences = [
-        "; ".join([describe_conditions(facts.runs), count_runs(facts.cells), *facts.pooled]),
-        *([facts.finding] if facts.finding else _describe_largest_gap(facts)),
+        *shown,
         f"Mean {facts.rate} against {facts.against}, summed over the flows of an algorithm",
         *describe_intervals(facts.cells),
         *facts.notes,
         *(["All panels have the same scales"] if len(facts.panels) > 1 else []),
     ]
-    return fold_sentences(sentences)
+    return fold_sentences(sentences, max(len(shown), 2))
 
 
 def count_runs(cells: pl.DataFrame) -> str:
@@ -132,6 +136,11 @@ def describe_intervals(cells: pl.DataFrame) -> list[str]:
     if cells["low"].null_count() == cells.height:
         return ["No mean has an interval: each needs three runs at least"]
     return [f"Bars: {INTERVAL}"]
+
+
+def qualify_closeness(findings: Sequence[str]) -> list[str]:
+    """Return what has to stand beside findings that say that means are close: nobody shall read that they are equal."""
+    return [NEED_NOT_BE_EQUAL] if any(CLOSE in finding for finding in findings) else []
 
 
 def write_sentences(sentences: Sequence[str]) -> str:
@@ -192,7 +201,7 @@ def _describe_largest_gap(facts: ConditionFacts) -> list[str]:
     where = describe_panel(keys, [most[key] for key in keys])
     if most["times"] < NEARLY_EQUAL:
         extent = "everywhere" if is_everywhere else "wherever they can be compared"
-        return [f"The algorithms’ means are less than 5 % apart {extent}{_describe_range(facts)}"]
+        return [f"The algorithms’ means are {CLOSE} {extent}{_describe_range(facts)}"]
     compared = "" if is_everywhere else ", where they can be compared,"
     return [f"Farthest apart{compared} at {where}: {fast} had {times} times the {facts.rate} of {slow}"]
 
