@@ -10,6 +10,8 @@ from explorer_page import ALL, Open, column, drawn, lines_of, rows_of
 from explorer_site import FIRST, HOSTILE, HOSTILE_ID, SECOND
 from playwright.sync_api import Page, expect
 
+from ccreport.figures.kit.theme import STYLES
+
 pytestmark = [pytest.mark.slow, needs_chromium]
 
 
@@ -135,23 +137,33 @@ def test_at_most_six_runs_are_picked(open_page: Open) -> None:
     expect(rows_of(page).nth(6).locator("input")).not_to_be_checked()
 
 
-def test_runs_differ_in_strength_and_by_letters_and_algorithms_by_colour_and_dash(open_page: Open) -> None:
+def test_runs_differ_in_dash_and_by_letters_and_algorithms_by_colour(open_page: Open) -> None:
     page = open_page(f"#run={FIRST}&run={SECOND}")
     assert drawn(page) == "rate:4 retransmits:4 cwnd:4 rtt:4"
     # Two algorithms of each run.
     names = ["stroke", "stroke-dasharray", "stroke-width"]
     get = "(lines, names) => lines.map(line => names.map(name => line.getAttribute(name)))"
     looks = lines_of(page, "rate").evaluate_all(get, names)
-    assert len({(colour, dash) for colour, dash, _ in looks}) == 2
-    assert len({width for *_, width in looks}) == 2
+    assert len({colour for colour, *_ in looks}) == 2
+    assert len({(dash, width) for _, dash, width in looks}) == 2
     assert len({tuple(look) for look in looks}) == 4
     letters = page.locator("#x-chart .rate_group .mark-text.role-mark text")
     assert sorted(letters.all_text_contents()) == ["A", "A", "B", "B"]
     # None is over another, though the lines of both runs end at the same values.
     tops = sorted(letters.evaluate_all("letters => letters.map(letter => letter.getBoundingClientRect().top)"))
     assert all(below - above > 9 for above, below in pairwise(tops))
-    (*widths,) = page.locator("#x-picked .x-sample line").evaluate_all(get, ["stroke-width"])
-    assert widths == [["2.6"], ["1.5"]]
+    samples = page.locator("#x-picked .x-sample line").evaluate_all(get, ["stroke-dasharray", "stroke-width"])
+    assert samples == [["1 0", "2.6"], ["9 4", "2"]]
+    assert {(dash.replace(",", " "), width) for _, dash, width in looks} == {(dash, width) for dash, width in samples}
+    # A dash is a run's, so the legend of algorithms has none.
+    legend = page.locator("#x-legend .x-sample line").evaluate_all(get, ["stroke-dasharray"])
+    assert legend == [["1 0"], ["1 0"]]
+
+
+def test_the_swatch_of_a_run_has_the_colour_of_its_only_algorithm(open_page: Open) -> None:
+    page = open_page(f"#run={FIRST}&run=e2.h1-1-20ms-cc")
+    get = "samples => samples.map(sample => sample.style.getPropertyValue('--light'))"
+    assert page.locator("#x-picked .x-sample").evaluate_all(get) == ["", STYLES["cubic"].colour]
 
 
 def test_an_rpc_test_is_named_in_place_of_flows_and_a_rate(open_page: Open) -> None:

@@ -167,6 +167,14 @@ def test_modes_have_the_names_that_figures_give_algorithms(open_page: Open) -> N
 def test_a_run_with_loss_in_bursts_is_not_listed_like_one_with_random_loss(open_page: Open) -> None:
     page = open_page(f"#find=bursts&run={SECOND}")
     assert column(page, "Loss") == ["0.1\nbursts"]
+    assert page.locator("#x-loss option").evaluate_all("options => options.map(option => option.value)") == [
+        "",
+        "0",
+        "0.1 in bursts",
+        "range",
+    ]
+    page.select_option("#x-loss", "0.1 in bursts")
+    expect(rows_of(page)).to_have_count(1)
     expect(page.locator("#x-picked")).to_contain_text("loss 0.1 % in bursts")
 
 

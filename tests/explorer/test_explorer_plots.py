@@ -73,6 +73,9 @@ def test_each_question_gets_the_answer_of_duckdb(open_page: Open, tmp_path: Path
             assert page.locator("#x-sql_table th").all_inner_texts() == names
             shown = [text.split("\t") for text in page.locator("#x-sql_table tbody tr").all_inner_texts()]
             assert shown == [[show(value) for value in row] for row in rows]
+        page.fill("#x-query", "SELECT * FROM rnus")
+        page.click("#x-sql_form button")
+        expect(page.locator("#x-sql_said")).to_contain_text("Available tables: claims, flows, runs.")
         page.fill("#x-query", "SELECT nothing FROM runs")
         page.click("#x-sql_form button")
         expect(page.locator("#x-sql_said")).to_contain_text("nothing")
@@ -102,6 +105,44 @@ def test_a_box_drawn_over_the_scatter_plot_filters_the_list(open_page: Open) -> 
     page.click("#x-reset")
     expect(page.locator("#x-count")).to_have_text(f"{ALL} of {ALL} runs")
     assert "box=" not in page.url
+
+
+def test_a_box_without_runs_says_so_and_can_be_removed(open_page: Open) -> None:
+    page = open_page("#box=1e6~2e6~1e6~2e6")
+    expect(page.locator("#x-none")).to_have_text("No run is within the box that is drawn over the plot. Remove the box")
+    page.click("#x-none button")
+    expect(page.locator("#x-count")).to_have_text(f"{ALL} of {ALL} runs")
+    expect(page.locator("#x-none")).to_be_hidden()
+
+
+@pytest.mark.parametrize(("value", "domain"), [("0.01", [0.005, 0.015]), ("0", [0, 1]), ("80", [40, 120])])
+def test_an_axis_of_one_value_is_around_it(open_page: Open, value: str, domain: list[float]) -> None:
+    look = """value => {
+        const column = { key: "loss_pct", label: "Loss", unit: "%", values: [value, value, 1] };
+        const columns = new Map([["loss_pct", column]]);
+        const list = { count: 3, columns, algorithms: new Map(), paper: { light: {} } };
+        for (const key of ["cc_list", "state"]) list.columns.set(key, { value: () => null });
+        const look = { axes: ["loss_pct", "loss_pct"], width: 300, isDark: false, rows: [0, 1] };
+        return ccreportExplorer.describeScatter(list, look).spec.layer[0].encoding.x.scale.domain;
+    }"""
+    assert open_page().evaluate(look, float(value)) == domain
+
+
+def test_on_a_phone_the_algorithm_stays_in_sight_of_a_list_scrolled_sideways(open_page: Open) -> None:
+    page = open_page(width=390)
+    page.locator("#x-table th[data-key=deviation_z] button, #x-table th[data-key=rate_bps] button").first.click()
+    page.locator("#x-scroll").evaluate("box => box.scrollTo(200, 0)")
+    box, cell, head = (
+        page.locator(name).first.bounding_box() for name in ("#x-scroll", "td[data-key=mode]", "th[data-key=mode]")
+    )
+    assert box
+    assert cell
+    assert head
+    assert head["x"] == cell["x"]
+    assert box["x"] + 20 < cell["x"] < box["x"] + 45
+    # In front of the cells that pass below it.
+    over = "cell => { const { left, top } = cell.getBoundingClientRect(); const [x, y] = [left + 3, top + 3];"
+    assert page.locator("td[data-key=mode]").first.evaluate(over + " return document.elementFromPoint(x, y) === cell }")
 
 
 def test_points_at_an_edge_are_whole(open_page: Open) -> None:

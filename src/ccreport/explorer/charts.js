@@ -20,9 +20,13 @@
   const LINE_RATE_AT_MOST = 4;
   // Of the highest value, so that no curve is on the upper edge of the strip.
   const STRIP_ROOM = 1.15;
-  // Colour and dash are the algorithm's, as in figures. Two or three runs that share a panel differ in strength, and have
-  // their letters at the ends of lines; more have a small panel each, as nobody tells more strengths apart.
-  const STRENGTHS = [{ width: 2.6, opacity: 1 }, { width: 1.5, opacity: 0.75 }, { width: 0.9, opacity: 0.75 }];
+  // Colour and dash are the algorithm's, as in figures. Of two or three runs that share a panel the dash is the run's, as
+  // its width is, and letters are at the ends of lines; more have a small panel each, as nobody tells more lines apart.
+  const STRENGTHS = [
+    { width: 2.6, opacity: 1, dash: [1, 0] },
+    { width: 2, opacity: 0.9, dash: [9, 4] },
+    { width: 1.6, opacity: 0.9, dash: [2, 2.5] },
+  ];
   // Of the width of an algorithm's line.
   const FLOW_WIDTH = 0.6;
   const FLOW_OPACITY = 0.85;
@@ -40,7 +44,7 @@
   // Beyond this many points a canvas without tooltips is drawn, which is faster, in place of SVG, which prints better.
   const SVG_POINTS = 20000;
   explorer.runLetters = LETTERS;
-  // The strength of each run where that tells runs apart, else null.
+  // The strength and dash of each run where they tell runs apart, else null.
   explorer.listStrengths = count => (count > 1 && count <= STRENGTHS.length ? STRENGTHS.slice(0, count) : null);
 
   // Not Math.max(...values): a few runs of many flows have more values than a call takes arguments.
@@ -116,7 +120,7 @@
     const isLight = points <= SVG_POINTS;
     const strengths = explorer.listStrengths(runs.length);
     const room = width - (strengths ? 2 * LETTER_PX : 0);
-    const look = { scales: makeScales(list, datasets, isDark), by, end, width: room, isLight, strengths };
+    const look = { scales: makeScales(list, datasets, isDark, strengths), by, end, width: room, isLight, strengths };
     const within = span && span[0] < end ? span : null;
     const make = runs.length > STRENGTHS.length ? makeGrid : makePanel;
     const panels = shown.map((measure, i) => make(measure, look, i === shown.length - 1, runs.length));
@@ -136,15 +140,19 @@
     return { spec, shown, missing, end, isDark, span: within, renderer: isLight ? "svg" : "canvas" };
   };
 
-  const makeScales = (list, datasets, isDark) => {
+  const makeScales = (list, datasets, isDark, strengths) => {
     const seen = new Set(Object.values(datasets).flatMap(rows => rows.map(row => row.c)));
     const ccs = [...new Set([...list.algorithms.keys(), ...seen])].filter(cc => seen.has(cc));
     const style = cc => list.algorithms.get(cc) ?? { light: "#767676", dark: "#8f8f8f", dash: [5, 3] };
     const colours = ccs.map(cc => (isDark ? style(cc).dark : style(cc).light));
-    const strokeDash = { field: "c", type: "nominal", scale: { domain: ccs, range: ccs.map(cc => style(cc).dash) }, legend: null };
+    const dashes = strengths
+      ? { field: "r", type: "nominal", scale: { domain: listLetters(strengths), range: strengths.map(({ dash }) => dash) } }
+      : { field: "c", type: "nominal", scale: { domain: ccs, range: ccs.map(cc => style(cc).dash) } };
     const color = { field: "c", type: "nominal", scale: { domain: ccs, range: colours }, legend: null };
-    return { color, strokeDash };
+    return { color, strokeDash: { ...dashes, legend: null } };
   };
+
+  const listLetters = strengths => [...LETTERS].slice(0, strengths.length);
 
   const ticksOf = width => Math.max(4, Math.round(width / 70));
 
@@ -179,7 +187,7 @@
     if (!strengths) return { opacity: { condition: { test: isLit, value: fainter }, value: 0.12 }, strokeWidth: { value: 2 * thinner } };
     const byRun = strengths.map(({ opacity }, i) => ({ test: `${isLit} && datum.r == '${LETTERS[i]}'`, value: opacity * fainter }));
     const widths = strengths.map(({ width }) => width * thinner);
-    const scale = { domain: [...LETTERS].slice(0, strengths.length), range: widths };
+    const scale = { domain: listLetters(strengths), range: widths };
     return { opacity: { condition: byRun, value: 0.12 }, strokeWidth: { field: "r", type: "ordinal", scale, legend: null } };
   };
 

@@ -154,8 +154,14 @@
 
   const describeNone = () => {
     const absent = SELECTS.filter(name => byId(name).selectedOptions[0].className === ABSENT);
-    if (absent.length === 0) return "No run matches these filters.";
-    return absent.map(name => `No run has ${name} = ${byId(name).value}.`).join(" ");
+    if (absent.length > 0) return [absent.map(name => `No run has ${name} = ${byId(name).value}.`).join(" ")];
+    if (!state.box || kept.length === 0) return ["No run matches these filters."];
+    const remove = make("button", { type: "button" }, "Remove the box");
+    remove.addEventListener("click", () => {
+      narrow(null);
+      drawPoints();
+    });
+    return ["No run is within the box that is drawn over the plot. ", remove];
   };
 
   // A link to a run shows it in the list, on whichever page it is; a link to a page stays there.
@@ -205,7 +211,7 @@
     byId("previous").disabled = state.page === 0;
     byId("next").disabled = state.page === pages - 1;
     byId("none").hidden = rows.length > 0;
-    byId("none").textContent = describeNone();
+    byId("none").replaceChildren(...describeNone());
     const set = FILTERS.filter(name => state.filters[name]).length + (state.box ? 1 : 0);
     byId("reset").disabled = set === 0;
     byId("set").textContent = set ? `(${set} set)` : "";
@@ -458,11 +464,18 @@
       "li",
       {},
       isMany ? make("b", {}, explorer.runLetters[i]) : null,
-      strengths ? makeSample([1, 0], strengths[i]) : null,
+      strengths ? makeSample(strengths[i].dash, { ...colourOf(row), ...strengths[i] }) : null,
       make("span", { class: "x-name", title: list.id(row) }, explorer.nameRun(list, row), make("small", { title: facts }, facts)),
       make("span", { class: "x-links" }, ...links),
       remove,
     );
+  };
+
+  // That of all of a run's lines, none of lines of several colours.
+  const colourOf = row => {
+    const ccs = explorer.listAlgorithms(list, row);
+    const { light, dark } = (ccs.length === 1 && list.algorithms.get(ccs[0])) || {};
+    return { light, dark };
   };
 
   const makeSample = (dash, { light, dark, width = 2.5, opacity = 1 }) => {
@@ -498,12 +511,14 @@
   };
 
   const makeLegend = runs => {
+    // Where dashes are those of runs an algorithm has its colour alone.
+    const isPlain = explorer.listStrengths(state.picked.length) !== null;
     const seen = new Set(state.picked.flatMap(row => explorer.listAlgorithms(list, row)));
     const items = [...list.algorithms.values()]
       .filter(({ cc }) => seen.has(cc))
       .map(algorithm => {
         const name = `${algorithm.name}${sumRates(runs, algorithm.cc)}`;
-        return make("li", {}, makeSample(algorithm.dash, algorithm), name);
+        return make("li", {}, makeSample(isPlain ? [1, 0] : algorithm.dash, algorithm), name);
       });
     const sum = items.length > 1 ? sumRates(runs) : "";
     return sum ? [...items, make("li", {}, `all flows${sum}`)] : items;

@@ -138,6 +138,10 @@
 
   const RANGES = { rtt: "rtt_ms", loss: "loss_pct" };
   const EXACT = { session: "session", job: "job", host: "host", mode: "mode", flows: "flows_count", state: "state", ...RANGES };
+  // A value as a select offers it: "0.01", and of loss that is not at random "0.01 in bursts", which acts unlike it.
+  const nameChoiceOf = (list, name, value, row) =>
+    [String(value), name === "loss" && explorer.namePattern(list, row)].filter(Boolean).join(" in ");
+
   // What a select of values offers besides them: from … to.
   explorer.RANGE = "range";
   // More values than these are no choice: from … to alone.
@@ -153,7 +157,7 @@
     for (const [name, key] of Object.entries(EXACT)) {
       if (!filters[name] || filters[name] === explorer.RANGE) continue;
       const column = list.columns.get(key);
-      tests.push(row => String(column.value(row)) === filters[name]);
+      tests.push(row => nameChoiceOf(list, name, column.value(row), row) === filters[name]);
     }
     for (const [name, key] of Object.entries(RANGES)) {
       const [low, high] = [filters[`${name}_min`], filters[`${name}_max`]].map(text => (text ? Number(text) : NaN));
@@ -244,7 +248,9 @@
     const column = list.columns.get(EXACT[name]);
     if (name === "mode") return column.texts.map(mode => [mode, nameChoice(list.algorithms, mode)]);
     if (column.isText) return column.texts.map(text => [text, text]);
-    const numbers = [...new Set(column.values)].filter(number => number !== null).sort((a, b) => a - b);
-    return numbers.map(number => [String(number), String(number)]);
+    const order = new Map(column.values.map((number, row) => [nameChoiceOf(list, name, number, row), number]));
+    const known = [...order].filter(([, number]) => number !== null);
+    known.sort(([one, a], [other, b]) => a - b || one.length - other.length);
+    return known.map(([choice]) => [choice, choice]);
   };
 })();

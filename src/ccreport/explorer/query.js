@@ -65,6 +65,10 @@ ORDER BY claim_number, check_number`,
     return { columns, rows: result.map(row => columns.map(name => plain(row[name]))) };
   };
 
+  // The engine is given the tables that a query names: of a misspelt one it would list none.
+  explorer.explainError = (message, known) =>
+    message.replace(/Available tables:.*$/s, `Available tables: ${Object.keys(known).join(", ")}.`);
+
   // Set up the form of the page.
   explorer.offerSql = (known, byId, load) => {
     const hasSql = Object.keys(known).length > 0;
@@ -89,7 +93,7 @@ ORDER BY claim_number, check_number`,
         const count = `${rows.length.toLocaleString("en")} row${rows.length === 1 ? "" : "s"}`;
         byId("sql_said").textContent = rows.length > ROWS_AT_MOST ? `${count}, of which the first ${ROWS_AT_MOST} are shown` : count;
       } catch (error) {
-        byId("sql_said").textContent = error.message;
+        byId("sql_said").textContent = explorer.explainError(error.message, known);
       }
     });
   };

@@ -58,12 +58,15 @@
       }));
   };
 
+  // A range with a single value in its middle, from 0 where it is that: one as wide as others of its size.
+  const surround = value => (value === 0 ? [0, 1] : [value - Math.abs(value) / 2, value + Math.abs(value) / 2]);
+
   const scaleOf = ({ values }, rows) => {
     const shown = rows.map(row => values[row]).filter(value => value !== null);
     // Where the filters keep nothing, the axis is that of all runs.
     const known = shown.length ? shown : values.filter(value => value !== null);
     const [least, most] = [known.reduce((a, b) => Math.min(a, b)), known.reduce((a, b) => Math.max(a, b))];
-    const domain = [least, most === least ? least + 1 : most];
+    const domain = most > least ? [least, most] : surround(least);
     const room = { nice: false, padding: ROOM_PX };
     if (least > 0 && most / least >= LOG_RATIO) return { type: "log", domain, ...room };
     const distances = known.map(Math.abs).sort((a, b) => a - b);

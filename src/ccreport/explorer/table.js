@@ -53,7 +53,7 @@
       const unit = column.unit ? make("span", { class: "x-unit" }, column.unit) : null;
       const button = make("button", { type: "button", title: column.description }, `${column.label} `, unit);
       button.addEventListener("click", () => this.actions.sort(column.key));
-      return make("th", { scope: "col", class: classOf(column, null) }, button);
+      return make("th", { scope: "col", class: classOf(column, null), "data-key": column.key }, button);
     }
 
     pages(rows) {
