@@ -51,8 +51,10 @@ figcaption, caption, .header-section-number { color: #5a6570 }
 table.gt_table { width: 100%; font-size: 1em; color: var(--quarto-body-color) }
 :root { --quarto-body-color: #212529; --quarto-border-color: #dee2e6 }
 @media (min-width: 992px) {
-  #quarto-content { display: grid; grid-template-columns: 1fr minmax(500px, 1060px) 145px 1fr }
-  main { grid-column: 2 } .margin-sidebar { grid-column: 3; grid-row: 1 }
+  #quarto-content { display: grid; grid-template-columns:
+    [page-start] 1fr [body-content-start] minmax(500px, 1060px) [body-content-end] 145px 1fr [page-end] }
+  main { grid-column: body-content-start / body-content-end } .margin-sidebar { grid-column: 3; grid-row: 1 }
+  main.column-page { grid-column: page-start / body-content-end }
 }
 """
 TOGGLE = "if (window.quartoToggleHeadroom) { window.quartoToggleHeadroom(); }"
@@ -78,7 +80,7 @@ PUBLISHED = f"""<div class="table-scroll" role="region" aria-label="Published" t
 <table class="gt_table published"><caption>In Mbit/s</caption>{ROWS}</table></div>"""
 CLAIM = '<div class="paper-says says-{}"><p>The paper: 16 flows at 0.01 % loss are faster under BBR.</p></div>'
 CLAIMS = f"""<div class="claims-beside">{CLAIM.format("holds")}{CLAIM.format("fails")}</div>
-<div class="panel-tabset"><figure class="float fig">
+<div class="tabset-margin-container"></div><div class="panel-tabset"><figure class="float fig">
 <div class="figure-scroll"><img alt="" width="739" height="600"></div>
 <figcaption>Figure 4: 16 flows.</figcaption></figure></div>"""
 FILLER = "<p>Goodput is what arrived.</p>" * 40
@@ -180,6 +182,29 @@ def test_claims_beside_a_figure_are_one_below_the_other(site: Path, page: Page, 
     _, second, _, _ = edges(page, ".says-fails")
     assert chart <= left < right - 200
     assert edges(page, "#sec-figure h2")[3] <= top < first <= second
+    # The figure begins beside the first of them, not below them all.
+    assert edges(page, "#sec-figure .panel-tabset")[1] <= top + 1
+
+
+def test_pages_of_any_width_begin_at_one_left_edge(site: Path, page: Page):
+    show(page, site, 1400)
+    wide = edges(page, "main h1")[0]
+    page.locator("main").evaluate("main => main.classList.remove('column-page')")
+    assert edges(page, "main h1")[0] == wide
+
+
+def test_the_contents_of_a_wide_page_are_a_row_of_links_and_its_gallery_is_as_wide_as_the_page(site: Path, page: Page):
+    show(page, site, 1400)
+    page.locator("main h1").evaluate("(title, toc) => title.after(document.getElementById(toc))", "TOC")
+    title, first, second = (
+        edges(page, f"#TOC {name}") for name in ("#toc-title", "li >> nth=0 >> a", "li >> nth=1 >> a")
+    )
+    assert abs(title[1] - first[1]) < 8
+    assert abs(first[1] - second[1]) < 8
+    assert title[3] - title[1] < 35
+    page.locator("#sec-fold").evaluate("section => section.insertAdjacentHTML('beforeend', '<ul class=gallery></ul>')")
+    left, _, right, _ = edges(page, "#sec-fold")
+    assert edges(page, ".gallery")[2] - edges(page, ".gallery")[0] == right - left
 
 
 def test_on_a_phone_the_title_is_whole_and_the_bar_low(site: Path, page: Page):
