@@ -237,11 +237,11 @@ def test_single_runs_are_drawn_in_the_colour_of_their_mode(tmp_path: Path) -> No
     figure = build(tmp_path, "modes_both", gather(*runs))
     low = figure.data.filter(pl.col("mode_number") == 1)
     assert low["run_id"].to_list() == ["r009", "r010", "r011"]
-    assert "1 of 1 condition with several modes" in figure.caption
+    assert "Runs fall into separate groups (modes) in 1 of 1 condition, 11 runs in all." in figure.caption
     assert "3 + 8" in figure.alternative
     drawn = figure.chart.to_json()
     assert "lowest mode" in drawn
-    assert "the only mode" not in drawn
+    assert "single group" not in drawn
 
 
 def test_suspect_runs_that_count_have_a_ring(tmp_path: Path) -> None:

@@ -64,7 +64,7 @@ def build_modes_by_condition(declaration: FigureDeclaration, database: Database)
     left_out_count = rows.height - shown.height
     heading = " ".join(declaration.title.split())
     conditions = f"{rows.height} condition{'' if rows.height == 1 else 's'}"
-    summary = f"{count or 'none'} of {conditions} with several modes"
+    summary = f"Runs fall into separate groups (modes) in {count or 'none'} of {conditions}"
     params = alt.TitleParams([heading], subtitle=[summary], offset=12, limit=TITLE_LIMIT_PX)
     suspects = [SUSPECT] if drawn["is_suspect"].any() else []
     key = draw_key([*_list_key(shown), *suspects], WIDTH_PX)
@@ -73,7 +73,7 @@ def build_modes_by_condition(declaration: FigureDeclaration, database: Database)
         "Each mark is one run, each row the runs of one condition, their number on the right",
         *(["A ring is around a suspect run"] if suspects else []),
         *(f"{OUTCOMES[kind]}" for kind in kinds),
-        f"{summary}, among {runs['run_id'].n_unique()} runs",
+        f"{summary}, {runs['run_id'].n_unique()} runs in all",
         DEFINITION,
         *([f"{left_out_count} conditions with one mode are left out"] if left_out_count else []),
     ]
@@ -134,7 +134,7 @@ def _pad_numbers(name: str) -> str:
 
 def _list_key(shown: pl.DataFrame) -> list[KeyEntry]:
     most: int = shown["modes_count"].max()  # type: ignore[assignment]
-    single = KeyEntry("the only mode", SINGLE[1], SINGLE[0])
+    single = KeyEntry("runs of a condition that form a single group", SINGLE[1], SINGLE[0])
     return ([single] if shown["modes_count"].min() == 1 else []) + [
         KeyEntry(name, shape, colour)
         for name, (colour, shape) in list(zip(NAMES, MODES, strict=True))[: most if most > 1 else 0]
