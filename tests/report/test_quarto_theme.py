@@ -238,6 +238,14 @@ def test_nothing_makes_the_page_scroll_sideways(site: Path, page: Page, width: i
     assert page.evaluate(f"{wide} box.getBoundingClientRect().right > innerWidth).length") == 0
 
 
+def test_letters_of_tables_on_a_phone_are_as_small_as_under_the_embedded_renderer(site: Path, page: Page):
+    show(page, site, 390)
+    size = page.locator("#sec-two .table-scroll > table").evaluate(
+        "table => parseFloat(getComputedStyle(table).fontSize)"
+    )
+    assert 13 <= size <= 14
+
+
 def test_there_is_space_below_a_table_that_scrolls(site: Path, page: Page):
     show(page, site, 390)
     assert edges(page, "#after")[1] - edges(page, ".table-scroll")[3] >= 12
