@@ -139,16 +139,30 @@ def test_a_section_of_the_methods_goes_before_others_of_the_same_words_and_the_s
         write_page(tmp_path, f"<main><h1>Page {name}</h1>{listed}</main>", f"{name}.html")
 
     write_sections("tables", ("Table: mean and CV", "CV"), ("Rows", "Excluded."))
-    write_sections("methods", ("Cells, means and the coefficient of variation (CV)", "Of many words about cells."))
+    write_sections(
+        "methods",
+        ("Cells, means and the coefficient of variation (CV)", "Of many words about cells."),
+        ("Comparing two algorithms", "By intervals of the ratio."),
+    )
     write_sections(
         "index", ("What was left out", "Of all runs that there are, some are excluded, and for what reason.")
     )
+    write_sections(
+        "collect", ("A kernel against a kernel", "How to."), ("Draw a tie between equal kernels", "Raw files.")
+    )
+    write_sections("collection", ("What was declared", "Of each machine its system."))
+    write_sections("ledger", ("What became of every file", "Raw, and read."))
     add_search(tmp_path)
     write_search(tmp_path)
     (tmp_path / "search.html").write_text(SEARCH_PAGE, encoding="utf-8")
     page = browser.new_page()
     page.goto((tmp_path / "search.html").as_uri())
     for words, first in {
+        "kernel": "What was declared",
+        "tie": "Comparing two algorithms",
+        "draw": "Comparing two algorithms",
+        "Equal": "Comparing two algorithms",
+        "raw files": "What became of every file",
         "CV": "Cells, means and the coefficient of variation (CV)",
         "excluded": "What was left out",
         "omitted": "What was left out",

@@ -19,6 +19,12 @@
     excluded: "exclusion omitted discarded rejected",
     repetitions: "repeats replicates replications",
   };
+  // What answers a question of few words that many sections have: of the archive, and before how to do it with another.
+  const LEADS = [
+    ["kernel, kernels, kernel version", "collection.html", "What was declared"],
+    ["equal, equality, tie, ties, draw, same", "methods.html", "Comparing two algorithms"],
+    ["raw file, raw files, raw data", "ledger.html", "What became of every file"],
+  ];
   lunr.tokenizer.separator = /[\s\-/,;:()=]+/;
 
   let index = null;
@@ -46,10 +52,12 @@
   );
   const translate = words => choose(words).map(token => synonyms.get(stem(token)[0]) ?? token).join(" ");
 
-  // A page whose title is just what is looked for goes first, then pages whose titles have all of the words.
+  // A section that answers just these words goes first, then a page whose title they are, then pages whose titles have all.
   const rankTitle = words => {
     const wanted = stem(words);
-    return ([, label, title]) => {
+    const leads = LEADS.filter(([asked]) => asked.split(", ").includes(words.trim().toLowerCase()));
+    return ([page, label, title, section]) => {
+      if (leads.some(([, ofPage, heading]) => page === ofPage && section === heading)) return -1;
       if (label) return 2;
       const found = stem(title);
       if (!wanted.every(word => found.includes(word))) return 2;
@@ -102,7 +110,7 @@
       return 2 * stems.filter(word => has(terms, word)).length >= stems.length;
     };
     const ranks = searchDocuments.map(rankTitle(words));
-    const titled = [0, 1].flatMap(rank => ranks.flatMap((found, row) => (found === rank ? [row] : [])));
+    const titled = [-1, 0, 1].flatMap(rank => ranks.flatMap((found, row) => (found === rank ? [row] : [])));
     const rows = [...all, ...some.filter(isHalf)].map(hit => Number(hit.ref));
     const headed = new Map(rows.map(countHeaded(tokens)));
     const lacked = new Map(rows.map(countLacked(words, tokens)));
