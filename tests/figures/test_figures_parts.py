@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ccreport.figures.kit import theme
-from ccreport.figures.kit.label_placement import place_labels
+from ccreport.figures.kit.label_placement import CHARACTER_PX, list_bar_points, place_labels
 from ccreport.figures.kit.ticks import choose_ticks, round_up_step
 from ccreport.figures.run import chart
 from ccreport.figures.run.panel import FlowRates, PanelRuns
@@ -137,6 +137,17 @@ def test_label_stands_above_its_line_at_the_right_end() -> None:
 def test_label_avoids_points_and_stands_below_where_it_must() -> None:
     above = [(x, 188.0) for x in range(0, 601, 20)]
     assert place_labels({"bbr": "BBR"}, {"bbr": [(0, 200), (600, 200)]}, above, 600, 300) == {"bbr": (587.5, 212)}
+
+
+def test_label_crosses_no_bar_between_its_ends() -> None:
+    # A bar from 20 to 280 px of height at 150 px, behind a line at 150 px that goes on to either side.
+    line = {"a": [(0.0, 150.0), (300.0, 150.0)]}
+    points = list_bar_points([(250.0, 280.0)], [(250.0, 20.0)])
+    ((x, _),) = place_labels({"a": "BBRv2 median"}, line, points, 300, 300).values()
+    half = len("BBRv2 median") * CHARACTER_PX / 2
+    assert x + half <= 250
+    ((bare, _),) = place_labels({"a": "BBRv2 median"}, line, [points[0], points[-1]], 300, 300).values()
+    assert bare + half > 250
 
 
 def test_label_without_a_free_place_is_left_out() -> None:

@@ -18,6 +18,8 @@ LABEL_HEIGHT_PX: Final = 16.0
 # Free space between a label and its own line, and the least between it and any other.
 DISTANCES_PX: Final = (4.0, 9.0, 14.0)
 CLEARANCE_PX: Final = 16.0
+# Of a bar that is as high as a plot, points are less than two labels apart.
+BAR_PARTS: Final = 12
 # Lines that are nowhere farther apart are one line to the eye.
 APART_PX: Final = 1.5
 
@@ -48,6 +50,15 @@ def place_labels(
             placed[key] = (x, y)
             blocked += [(x + shift * label_px, y) for shift in (-0.5, 0.0, 0.5)]
     return placed
+
+
+def list_bar_points(lows: Sequence[Point], highs: Sequence[Point]) -> list[Point]:
+    """Return points along the bar from each low end to its high one, so close that no label fits between two."""
+    return [
+        (x, low + (high - low) * part / BAR_PARTS)
+        for (x, low), (_, high) in zip(lows, highs, strict=True)
+        for part in range(BAR_PARTS + 1)
+    ]
 
 
 def _trace(line: Sequence[Point], width_px: int) -> Heights:

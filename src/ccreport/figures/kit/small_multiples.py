@@ -11,7 +11,7 @@ import polars as pl
 
 from ccreport.figures.kit import theme
 from ccreport.figures.kit.axes import CHARACTER_PX, LEAST_GAP, Position, choose_offset, draw_ticks
-from ccreport.figures.kit.label_placement import Point, place_labels
+from ccreport.figures.kit.label_placement import Point, list_bar_points, place_labels
 from ccreport.figures.kit.text import LINE_HEIGHT_PX, NO_DATA, at_x, at_y, to_x, wrap_text, write
 from ccreport.figures.kit.value_axis import ValueAxis
 
@@ -175,9 +175,8 @@ def _draw_panel(drawn: Multiples, number: int, width: int, height: int, columns:
         layers += _draw_series(cells, series, number, drawn.rates.least)
         longest = cells.filter(pl.col("line") == pl.col("line").mode().sort().first())
         traces[series.key] = _locate(longest, "mean", drawn, number, (width, height))
-        obstacles += [
-            point for end in ("low", "high", "mean") for point in _locate(cells, end, drawn, number, (width, height))
-        ]
+        means, lows, highs = (_locate(cells, name, drawn, number, (width, height)) for name in ("mean", "low", "high"))
+        obstacles += [*means, *list_bar_points(lows, highs)]
     layers += _draw_names(present, traces, obstacles, number, width, height)
     layers += draw_ticks(position, width, height)
     if drawn.panels[number]:
