@@ -119,9 +119,17 @@ def estimate(low: float, high: float) -> Estimate:
         ((0.49, 0.55), (0.967, 0.971), "not reproduced"),
         ((0.967, 0.971), (0.70, 0.80), "not reproduced"),
         ((0.97, 0.99), (0.96, 0.98), "reproduced"),
-        # Equal in both: who is ahead by less than 5 % does not matter, unless it is another for certain.
+        # Equal in both: who is ahead by less than 5 % does not matter, be it another for certain.
         ((0.99, 1.01), (0.98, 0.99), "reproduced"),
-        ((0.98, 0.99), (1.01, 1.02), "not reproduced"),
+        ((0.98, 0.99), (1.01, 1.02), "reproduced"),
+        ((1.0195, 1.0205), (0.977, 0.985), "reproduced"),
+        # With more runs it may be: what is not told yet is not the opposite.
+        ((0.98, 0.99), (1.01, 1.10), "undecided"),
+        ((0.90, 0.99), (1.01, 1.10), "undecided"),
+        ((0.98, 0.99), (1.06, 1.10), "not reproduced"),
+        ((0.90, 0.99), (1.06, 1.10), "not reproduced"),
+        # The same is ahead in both, and it may be by more than 5 % here.
+        ((1.01, 1.03), (1.01, 1.10), "undecided"),
         ((0.99, 1.01), (0.96, 1.06), "undecided"),
         ((0.70, 0.80), (0.75, 0.85), "reproduced"),
         # It may be 6 % there.

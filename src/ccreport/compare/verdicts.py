@@ -117,24 +117,26 @@ def judge_pair(theirs: Estimate, own: Estimate, p_holm: float | None, margin: fl
     `p_holm` is the p value of a ratio of 1 here, corrected for all pairs that are compared: of many pairs of algorithms
     that do not differ, some have an interval without 1 by chance. Ratios up to `margin`, as 1.05, are called equal.
 
-    Reproduced: in both the same algorithm is ahead, as far as their runs can tell, and the factor between the ratios is
-    at most PAIR_FACTOR, its interval included; or the whole interval of both ratios is within the margin. Not
-    reproduced: another algorithm is ahead, or the whole interval of the factor is beyond, or the algorithms are equal
-    in one and further apart in the other. Undecided else, so wherever a ratio cannot be told from 1 and might be
-    outside the margin.
+    The first of these that is true decides. Reproduced: the whole interval of both ratios is within the margin,
+    whichever algorithm is ahead. Not reproduced: another algorithm is ahead, by more than the margin in one of the two,
+    or the whole interval of the factor between the ratios is beyond PAIR_FACTOR, or the algorithms are equal in one and
+    further apart in the other. Reproduced: the same algorithm is ahead in both, as far as their runs can tell, in none
+    of them equal, and the interval of the factor is within PAIR_FACTOR. Undecided else, so wherever more runs might
+    show that both are equal, or that one is not.
     """
     factor = compare_ratios(theirs, own)
     if factor.interval is None or p_holm is None:
         return UNDECIDED
     low, high = factor.interval
-    agreement = theirs.direction * own.direction if p_holm < 1 - LEVEL else 0
     sizes = {estimate.compare_with_margin(margin) for estimate in (theirs, own)}
-    if agreement < 0 or low > PAIR_FACTOR or high < 1 / PAIR_FACTOR or sizes == {"equal", "apart"}:
+    if sizes == {"equal"}:
+        return REPRODUCED
+    agreement = theirs.direction * own.direction if p_holm < 1 - LEVEL else 0
+    is_reversed = agreement < 0 and "apart" in sizes
+    if is_reversed or low > PAIR_FACTOR or high < 1 / PAIR_FACTOR or sizes == {"equal", "apart"}:
         return NOT_REPRODUCED
-    if "equal" in sizes:
-        return REPRODUCED if sizes == {"equal"} else UNDECIDED
     is_within = low >= 1 / PAIR_FACTOR and high <= PAIR_FACTOR
-    return REPRODUCED if agreement > 0 and is_within else UNDECIDED
+    return REPRODUCED if agreement > 0 and is_within and "equal" not in sizes else UNDECIDED
 
 
 def compare_ratios(theirs: Estimate, own: Estimate) -> Estimate:

@@ -44,7 +44,7 @@ HEADINGS: Final = {
 RULES: Final = (
     "  There: where it was compared with; here: this archive. A pair's rates: the first algorithm's over the second's.",
     "  Inconsistent: the interval of here over there does not contain 1. Not reproduced: the pair's other algorithm is",
-    f"  ahead, or its ratios surely differ by a factor above {PAIR_FACTOR:g}. The page Reproduction has all rules.",
+    f"  clearly ahead, or its ratios surely differ by a factor above {PAIR_FACTOR:g}. All rules: page Reproduction.",
 )
 MATCHING: Final = (
     "  Matched by name: with the cell here of that name. Dimensionless: with that whose condition has the same effect,",

@@ -213,10 +213,10 @@ def _caption(algorithms: Sequence[str], doubted_count: int, *, has_notes: bool) 
     return (
         f"Ratio of the arithmetic mean rates of {algorithms[0]} and {algorithms[1]} in each pair of published cells: "
         "open dots are the paper’s, filled ones below them this archive’s, and below these its 95 % interval. Thin "
-        "line: 95 % prediction interval for a repeat of the same size. Reproduced: the same algorithm is ahead in both "
-        f"and the ratios differ by less than a factor of {PAIR_FACTOR:g}, or the rates are equal in both. Not "
-        "reproduced: the other algorithm is ahead, the ratios differ by more, or the rates are equal in only one of "
-        "the two. "
+        "line: 95 % prediction interval for a repeat of the same size. Reproduced: the rates are equal in both, "
+        "whichever is ahead by a little, or the same algorithm is ahead in both and the ratios differ by less than a "
+        f"factor of {PAIR_FACTOR:g}. Not reproduced: the other algorithm is ahead, the ratios differ by more, or the "
+        "rates are equal in only one of the two. "
         "Undecided: the intervals leave it open. Both: flows of both algorithms share the path at the same time; "
         f"alone: flows of one algorithm only.{noted}{doubted}"
     )

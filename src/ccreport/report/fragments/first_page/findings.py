@@ -223,13 +223,13 @@ def _doubt_claims(judged: pl.DataFrame) -> str:
 
 
 def _doubt_pairs(pairs: pl.DataFrame) -> str:
-    """Return how many pairs are undecided, and whether the paper, this archive or the factor between leaves it open."""
+    """Return how many pairs are undecided, and whether the paper, this archive or the two together leave it open."""
     undecided = pairs.filter(pl.col("verdict") == UNDECIDED)
     doubts = [find_doubt(row) for row in undecided.iter_rows(named=True)]
     reasons = {
         "the paper’s runs do not show which algorithm is ahead": doubts.count("paper"),
         "the runs here do not show which is ahead": doubts.count("here"),
-        "the factor between the two ratios is too uncertain": doubts.count("factor"),
+        "the intervals leave open whether the two ratios agree": doubts.count("factor"),
     }
     return _give_reasons(f"{undecided.height:,} of {count_things(pairs.height, 'pair')}", "pairs", reasons)
 
@@ -270,7 +270,7 @@ def _doubt_paper(doubted: Sequence[tuple[str, str]]) -> str:
 
 
 def find_doubt(pair: Mapping[str, Any]) -> str:
-    """Return what leaves a pair undecided: the paper's ratio, the one here, or the factor between the two."""
+    """Return what leaves a pair undecided: the paper's ratio, the one here, or how far the two are apart."""
     for reason, prefix in (("paper", "expected_"), ("here", "")):
         low, high = pair[f"{prefix}low"], pair[f"{prefix}high"]
         if low is None or high is None or low <= 1 <= high:
