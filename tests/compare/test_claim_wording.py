@@ -1,12 +1,22 @@
 """What is said of a check's verdict, and of those of a claim together."""
 
+import re
 from typing import Any
 
 import pytest
 
 from ccreport.compare.claim_verdicts import FAILS, HOLDS, UNKNOWN
-from ccreport.compare.claim_wording import explain_verdict, name_bounds, require_bounds, show_interval, sum_up_checks
+from ccreport.compare.claim_wording import (
+    WITH_INTERVAL,
+    explain_verdict,
+    name_bounds,
+    name_lack,
+    require_bounds,
+    show_interval,
+    sum_up_checks,
+)
 from ccreport.compare.quotes import tell_quotes
+from ccreport.core.declarations import read_query
 
 
 def check(
@@ -45,6 +55,33 @@ def test_checks_quote_where_they_have_a_quote(checks: list[dict[str, Any]], said
 )
 def test_a_verdict_is_explained_by_the_bounds_and_the_interval(row: dict[str, Any], said: str | None) -> None:
     assert explain_verdict(row) == said
+
+
+@pytest.mark.parametrize(
+    ("sql", "lack"),
+    [
+        ("SELECT avg(x) AS value, count(*) AS n FROM runs", "its query gives no interval (`low`, `high`)"),
+        ("SELECT 1 AS value, 9 AS n, NULL AS low, NULL AS high", "its query gives no interval (`low`, `high`)"),
+        (
+            "SELECT mean_of (list(rate)) FROM measured",
+            "no interval, as too few runs repeat a condition; `condition` can say which do",
+        ),
+        (
+            "SELECT rate_cv AS value, rate_low_cv AS low, rate_high_cv AS high, runs_count AS n FROM means",
+            "no interval, as too few runs repeat a condition; `condition` can say which do",
+        ),
+    ],
+)
+def test_a_check_without_an_interval_says_whether_its_query_or_the_runs_give_none(sql: str, lack: str) -> None:
+    assert name_lack(check(UNKNOWN, low=None), {"sql": sql}) == lack
+
+
+def test_all_functions_that_give_an_interval_are_known() -> None:
+    text = "\n".join(map(read_query, ("macros", "claims")))
+    _, *parts = re.split(r"^CREATE(?: TEMP)? MACRO (\w+)", text, flags=re.MULTILINE)
+    macros = zip(parts[::2], parts[1::2], strict=True)
+    giving = {name for name, body in macros if "'low':" in body or "with_interval(" in body}
+    assert giving - {"with_interval"} == set(WITH_INTERVAL)
 
 
 def test_the_checks_of_a_claim_are_summed_up_by_verdict() -> None:

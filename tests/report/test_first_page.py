@@ -212,14 +212,18 @@ def test_why_claims_cannot_be_told_is_said():
         second=[("not enough data", 2)],
         third=[("holds", 9)],
         fourth=[("not enough data", 4)],
-    )
-    # Of what is not there nothing has a value, and no comparison with it.
-    judged = judged.with_columns(value=pl.when(pl.col("claim") != "first").then(2.5))
-    found = render_findings(judged, declare(judged), NO_PAIRS, BOTH, NO_COMPARISONS, TITLES)
+        fifth=[("not enough data", 221)],
+        sixth=[("not enough data", 9)],
+    ).with_columns(value=pl.Series([None, 2.0, None, 2.0, 0.9, None]))
+    claims = declare(judged)
+    for name, sql in {"fourth": "SELECT mean_of(list(rate))", "fifth": "SELECT 0.9 AS value, 221 AS n"}.items():
+        claims[name]["checks"] = [{"sql": sql}]
+    found = render_findings(judged, claims, NO_PAIRS, BOTH, NO_COMPARISONS, TITLES)
     *_, last = list_sentences(found)
-    assert last == "**Undecided:** [3 of 4 claims](claims.qmd?verdict=undecided#all-claims)."
+    assert last == "**Undecided:** [5 of 6 claims](claims.qmd?verdict=undecided#all-claims)."
     assert (
-        "\n  Why claims are undecided: the archive has no such runs (1); each condition has only one run (1); "
+        "\n  Why claims are undecided: the archive has no such runs (2); the query gives no interval (`low`, `high`) (1); "
+        "too few runs repeat a condition (1); "
         "the runs are too few or vary too much (1).\n"
     ) in found
 

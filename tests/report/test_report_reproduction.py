@@ -368,6 +368,8 @@ def test_a_claim_without_a_verdict_says_what_it_lacks() -> None:
     wide, _ = render([row | {"value": 2.94, "needed_runs_count": 22}])
     assert f"(not enough data: about 22 runs in place of {row['runs_count']} would tell)" in wide
     assert "Needed" not in wide
+    asked, _ = render([row | {"value": 2.94, "low": None, "high": None}])
+    assert "(not enough data: its query gives no interval (`low`, `high`))" in asked
     few, _ = render([row | {"value": 2.94, "runs_count": 2}])
     assert "(not enough data: fewer than 3 runs)" in few
 

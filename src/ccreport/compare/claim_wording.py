@@ -1,11 +1,33 @@
 """What pages and `explain` say of a claim's check: its bounds, its interval, and what it lacks for a verdict."""
 
+import re
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, Final
 
 from ccreport.compare.claim_verdicts import FAILS, HOLDS, UNKNOWN, name_checks
 from ccreport.summarise.grids.grid import MINUS, is_near_zero, show_given
 from ccreport.summarise.grids.plain_numbers import show_plain
+
+# What a check without a verdict lacks, that which is nearest to a verdict last.
+NO_RUNS: Final = "no runs"
+NO_VALUE: Final = "no value"
+NOT_ASKED: Final = "an interval that the query gives"
+UNREPEATED: Final = "repeated conditions"
+FEW: Final = "enough runs"
+UNCLEAR: Final = "an interval free of bounds"
+LACKS: Final = (NO_RUNS, NO_VALUE, NOT_ASKED, UNREPEATED, FEW, UNCLEAR)
+LACKING: Final = {
+    NO_RUNS: "no such runs",
+    NO_VALUE: "nothing to compare its runs with",
+    NOT_ASKED: "its query gives no interval (`low`, `high`)",
+    UNREPEATED: "no interval, as too few runs repeat a condition; `condition` can say which do",
+}
+# What gives a query an interval: functions, and columns of tables such as rate_low_cv.
+WITH_INTERVAL: Final = (
+    *("mean_of", "quotient_of", "quotient_of_quotients", "cv_quotient"),
+    *("difference_of", "share_of", "nearness"),
+)
+ASKS: Final = re.compile(rf"\b(?:{'|'.join(WITH_INTERVAL)})\s*\(|\w_low_\w", re.IGNORECASE)
 
 
 def require_bounds(row: Mapping[str, Any]) -> str:
@@ -45,21 +67,29 @@ def _span(low: str, high: str) -> str:
     return f"{low}{' to ' if low.startswith(MINUS) else '–'}{high}"
 
 
-def name_lack(row: Mapping[str, Any]) -> str:
-    """Return what a check without a verdict lacks; nothing of one that has a verdict."""
+def find_lack(row: Mapping[str, Any], check: Mapping[str, Any]) -> str | None:
+    """Return which of `LACKS` a check lacks for a verdict, None where it has one; `check` is what is declared of it."""
     if row["verdict"] != UNKNOWN:
-        return ""
+        return None
     if row["value"] is None:
-        lack = "nothing to compare its runs with" if row["runs_count"] else "no such runs"
-    elif row["runs_count"] < row["minimum_runs_count"]:
-        lack = f"fewer than {row['minimum_runs_count']} runs"
-    elif row["low"] is None or row["high"] is None:
-        lack = "no interval; if no condition was measured twice, `condition` can say which runs repeat one"
-    elif row["needed_runs_count"] is None:
-        lack = "the interval holds a bound"
-    else:
-        lack = f"about {row['needed_runs_count']} runs in place of {row['runs_count']} would tell"
-    return lack
+        return NO_VALUE if row["runs_count"] else NO_RUNS
+    if row["runs_count"] < row["minimum_runs_count"]:
+        return FEW
+    if row["low"] is None or row["high"] is None:
+        return UNREPEATED if ASKS.search(check["sql"]) else NOT_ASKED
+    return UNCLEAR
+
+
+def name_lack(row: Mapping[str, Any], check: Mapping[str, Any]) -> str:
+    """Return what a check lacks for a verdict, in words; nothing of one that has a verdict."""
+    lack = find_lack(row, check)
+    if lack == FEW:
+        return f"fewer than {row['minimum_runs_count']} runs"
+    if lack == UNCLEAR:
+        needed = row["needed_runs_count"]
+        told = f"about {needed} runs in place of {row['runs_count']} would tell"
+        return "the interval holds a bound" if needed is None else told
+    return "" if lack is None else LACKING[lack]
 
 
 def explain_verdict(row: Mapping[str, Any]) -> str | None:

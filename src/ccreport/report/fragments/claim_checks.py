@@ -20,7 +20,7 @@ def list_check(row: Mapping[str, Any], check: Mapping[str, Any]) -> list[Html]:
         show_figures(row["value"]),
         text(show_interval(row)),
         number(row["runs_count"]),
-        Html(f"{mark(name_check(row, check))}{_show_lack(row)}"),
+        Html(f"{mark(name_check(row, check))}{_show_lack(row, check)}"),
     ]
 
 
@@ -43,8 +43,8 @@ def _name_check(row: Mapping[str, Any], check: Mapping[str, Any]) -> Html:
     return Html(f"{name}<br><small>{text('“' + check['quote'] + '”' + read)}</small>")
 
 
-def _show_lack(row: Mapping[str, Any]) -> Html:
-    lack = name_lack(row)
+def _show_lack(row: Mapping[str, Any], check: Mapping[str, Any]) -> Html:
+    lack = name_lack(row, check)
     return Html(f" <small>(not enough data: {lack})</small>" if lack else "")
 
 

@@ -104,7 +104,7 @@ def _render_overview(
         within = "" if interval is None else f" ({text(interval)})"
         required = f"; required: {require_bounds(decisive)}"
         here = f"<br><small>{text(decisive['check'] + required)}{count_checks(rows_of[claim], facts)}</small>"
-        note, why = _explain(decisive)
+        note, why = _explain(decisive, facts)
         why = f"<br><small>{note}: {text(why)}</small>" if why and has_reasons else ""
         rows.append(
             [
@@ -123,14 +123,15 @@ def _render_overview(
     return f"::: {{#{OVERVIEW}}}\n\n{table}\n:::\n"
 
 
-def _explain(decisive: Mapping[str, Any]) -> tuple[str, str]:
+def _explain(decisive: Mapping[str, Any], facts: Mapping[str, Any]) -> tuple[str, str]:
     """Return the word before what is known of the archive for a claim, and that with what would decide the claim.
 
-    `decisive` is the row of the check that decides. What it lacks is said where it has a value; without one, what is
+    `decisive` is the row of the check that decides, `facts` what is declared of the claim. What it lacks is said where it has a value; without one, what is
     known of the archive says that.
     """
     about = decisive["about_archive"]
-    lack = name_lack(decisive) if decisive["value"] is not None or about is None else ""
+    is_asked = decisive["value"] is not None or about is None
+    lack = name_lack(decisive, facts["checks"][decisive["check_number"] - 1]) if is_asked else ""
     said = filter(None, (about, f"{lack[0].upper()}{lack[1:]}." if lack else ""))
     return introduce_note(decisive["claim_verdict"]), " ".join(said)
 
@@ -181,7 +182,9 @@ def _mark_claim(rows: list[dict[str, Any]], facts: Mapping[str, Any]) -> Html:
     """Return the verdict on a claim, below it how it is contradicted, or that the archive lacks its runs."""
     verdict = name_verdict(rows, facts)
     if verdict == UNDECIDED and (decisive := decide(rows, facts))["value"] is None:
-        return Html(f"{mark(verdict)}<br><small>{text(name_lack(decisive))}</small>")
+        return Html(
+            f"{mark(verdict)}<br><small>{text(name_lack(decisive, facts['checks'][decisive['check_number'] - 1]))}</small>"
+        )
     if verdict != CONTRADICTED:
         return mark(verdict)
     kind = f"verdict-{KINDS[verdict]}"
@@ -214,7 +217,7 @@ def _render_claim(
     if filters := facts.get("explorer"):
         link = f"[The runs behind it](explorer.qmd#{urlencode(filters)}), in the explorer."
         parts.append(f'[{link}]{{.content-visible when-format="html"}}')
-    note, why = _explain(decide(rows, facts))
+    note, why = _explain(decide(rows, facts), facts)
     if why:
         parts.append(f"**{note}:** {escape_text(why)}")
     yield f"{' '.join(parts)}\n"

@@ -31,8 +31,9 @@ def describe_beside(figure: str, judged: pl.DataFrame, declared: Mapping[str, An
         speaker = "The paper" if is_published(facts) else "Claim"
         holding = count_checks(rows, facts)
         said = f"{speaker} ({escape_text(facts['source'])}): {escape_text(facts['text'])} Here: **{here}**{holding}."
-        failed = [pair for pair in zip(rows, facts["checks"], strict=True) if pair[0]["verdict"] == FAILS]
-        undecided = [row for row in rows if row["verdict"] == UNKNOWN and row["value"] is not None]
+        checked = list(zip(rows, facts["checks"], strict=True))
+        failed = [pair for pair in checked if pair[0]["verdict"] == FAILS]
+        undecided = [pair for pair in checked if pair[0]["verdict"] == UNKNOWN and pair[0]["value"] is not None]
         told = "\n\n".join([said, *_contradict(failed), *_leave_open(undecided)])
         parts.append(f"::: {{.paper-says .says-{KINDS[verdict]}}}\n\n{told}\n\n:::\n")
     return "\n".join([":::: claims-beside\n", *parts, "::::\n"]) if parts else ""
@@ -48,10 +49,10 @@ def _contradict(failed: list[tuple[dict[str, Any], dict[str, Any]]]) -> Iterable
             yield f"**{words}:** {numbers}."
 
 
-def _leave_open(rows: list[dict[str, Any]]) -> Iterable[str]:
+def _leave_open(undecided: list[tuple[dict[str, Any], dict[str, Any]]]) -> Iterable[str]:
     """Yield what this archive shows of what it does not decide, and what would."""
-    if rows:
-        numbers = "; ".join(f"{_compare(row)}; {escape_text(name_lack(row))}" for row in rows)
+    if undecided:
+        numbers = "; ".join(f"{_compare(row)}; {escape_text(name_lack(row, check))}" for row, check in undecided)
         yield f"**Undecided here:** {numbers}."
 
 

@@ -199,7 +199,7 @@ def _show_check(
     several. `plain` is the interval that the query gives, where that which judges is wider; `parts` are what it is
     computed from.
     """
-    lack = name_lack(row)
+    lack = name_lack(row, check)
     if row["value"] is None and runs_count and is_exact:
         lack = "nothing to compare its runs with"
     needed = f" (at least {row['minimum_runs_count']:,} needed)"

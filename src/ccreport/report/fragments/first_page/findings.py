@@ -1,12 +1,14 @@
 """Key findings: which algorithm is faster when, what the archive confirms, what it contradicts, what it cannot tell."""
 
 import textwrap
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 import polars as pl
 
-from ccreport.compare.claim_verdicts import CONTRADICTED, HOLDS, SIZE, UNKNOWN, part_claims
+from ccreport.compare.claim_verdicts import CONTRADICTED, HOLDS, SIZE, UNKNOWN, decide, part_claims
+from ccreport.compare.claim_wording import FEW, LACKS, NO_RUNS, NO_VALUE, NOT_ASKED, UNCLEAR, UNREPEATED, find_lack
 from ccreport.compare.verdicts import NOT_REPRODUCED, REPRODUCED, UNDECIDED
 from ccreport.core.text import count_things, make_label
 from ccreport.figures.wording.runs import join_names
@@ -36,6 +38,15 @@ FENCE: Final = "```"
 PAIRS_PAGE: Final = "reproduction.qmd"
 # Of claims that are contradicted.
 NAMED: Final = 4
+# Why claims are undecided.
+REASONS: Final[Mapping[str, str]] = {
+    NO_RUNS: "the archive has no such runs",
+    NO_VALUE: "the archive has no such runs",
+    NOT_ASKED: "the query gives no interval (`low`, `high`)",
+    UNREPEATED: "too few runs repeat a condition",
+    FEW: "the runs are too few or vary too much",
+    UNCLEAR: "the runs are too few or vary too much",
+}
 NOTHING_EXPLAINED: Final[Mapping[str, Any]] = {"causes": {}, "pairs": {}}
 
 
@@ -85,7 +96,13 @@ def render_findings(
             _contradict_pairs(pairs, rtts, explained["pairs"]),
         ),
         _join(f"{SIZE[0].upper()}{SIZE[1:]}", _tell_failed(judged, claims, SIZE, explained["causes"])),
-        _join("Undecided", _doubt_claims(judged), _doubt_pairs(pairs), _doubt_comparisons(comparisons), between="; "),
+        _join(
+            "Undecided",
+            _doubt_claims(judged, claims),
+            _doubt_pairs(pairs),
+            _doubt_comparisons(comparisons),
+            between="; ",
+        ),
         _doubt_paper(doubted),
         _join("Caution", _date_claims(judged)),
     ]
@@ -203,23 +220,15 @@ def _contradict_pairs(pairs: pl.DataFrame, rtts: pl.DataFrame, reasons: Mapping[
     )
 
 
-def _doubt_claims(judged: pl.DataFrame) -> str:
-    """Return how many claims are undecided, and whether runs are missing, not repeated or too few."""
-    unknown = judged.filter((pl.col("claim_verdict") == UNKNOWN) & (pl.col("verdict") == UNKNOWN))
-    is_measured = pl.col("value").is_not_null()
-    claims = unknown.group_by("claim", maintain_order=True).agg(
-        is_measured=is_measured.any(),
-        is_repeated=(
-            is_measured & ((pl.col("runs_count") < pl.col("minimum_runs_count")) | pl.col("low").is_not_null())
-        ).any(),
-    )
-    measured, repeated = claims["is_measured"], claims["is_repeated"]
-    reasons = {
-        "the archive has no such runs": int((~measured).sum()),
-        "each condition has only one run": int((measured & ~repeated).sum()),
-        "the runs are too few or vary too much": int(repeated.sum()),
-    }
-    return _give_reasons(_count_claims(judged, claims.height, UNDECIDED), "claims", reasons)
+def _doubt_claims(judged: pl.DataFrame, claims: Mapping[str, Any]) -> str:
+    """Return how many claims are undecided, and why: by the check of each that is nearest to a verdict."""
+    lacking: dict[str, int] = {}
+    for row in judged.filter(claim_verdict=UNKNOWN, verdict=UNKNOWN).iter_rows(named=True):
+        lack = LACKS.index(find_lack(row, claims[row["claim"]]["checks"][row["check_number"] - 1]) or UNCLEAR)
+        lacking[row["claim"]] = max(lack, lacking.get(row["claim"], 0))
+    counts = Counter(REASONS[LACKS[lack]] for lack in lacking.values())
+    reasons = {reason: counts[reason] for reason in REASONS.values()}
+    return _give_reasons(_count_claims(judged, len(lacking), UNDECIDED), "claims", reasons)
 
 
 def _doubt_pairs(pairs: pl.DataFrame) -> str:
