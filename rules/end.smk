@@ -73,15 +73,16 @@ def warn_of_doubtful():
 
 
 def warn_of_unmet_conditions():
-    """Warn of what an archive does not have, or in another unit, and may be a slip: no check before the build knows it."""
+    """Warn of what an archive does not have, or in another unit, and may be a slip, though it was told before the build."""
     # Only here, as loading it takes half a second.
     from duckdb import Error
     from ccreport.compare.doubtful_values import list_doubtful_values
 
     for name, path in EVALUATION_FILES.items():
         try:
-            for problem in list_doubtful_values(RESULTS / name, path):
-                warn_once(f"warning: {problem}")
+            doubts = map(str, list_doubtful_values(RESULTS / name, path))
+            for problem in dict.fromkeys(doubts):
+                logger.warning(f"warning: {problem}")
         except Error:
             # An older database, which this build did not need.
             continue

@@ -222,7 +222,8 @@ def test_why_claims_cannot_be_told_is_said():
     *_, last = list_sentences(found)
     assert last == "**Undecided:** [5 of 6 claims](claims.qmd?verdict=undecided#all-claims)."
     assert (
-        "\n  Why claims are undecided: the archive has no such runs (2); the query gives no interval (`low`, `high`) (1); "
+        "\n  Why claims are undecided: the archive has no such runs (2); "
+        "the query gives no interval (`low`, `high`) (1); "
         "too few runs repeat a condition (1); "
         "the runs are too few or vary too much (1).\n"
     ) in found

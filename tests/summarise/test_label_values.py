@@ -63,6 +63,8 @@ def test_no_shipped_evaluation_names_an_impossible_value(path: Path) -> None:
 
 def test_values_that_cases_give_and_any_value_of_an_open_label_pass(tmp_path: Path) -> None:
     check(tmp_path / "e.yaml", TEXT)
+    # Others give their own algorithms any name, of which an archive may have runs.
+    check(tmp_path / "e.yaml", TEXT.replace("mode = 'both'", "mode IN ('cubik', 'bbr9') AND cc_list = 'cubik'"))
 
 
 @pytest.mark.parametrize(
@@ -74,6 +76,15 @@ def test_values_that_cases_give_and_any_value_of_an_open_label_pass(tmp_path: Pa
         ("'RTT ≥ 30", "'RTT >= 30", ":24: figures.one.panels.0.where: no run has rtt_bucket = 'RTT >= 30 ms'; did"),
         ("'far' = r", "'remote' = r", ":34: claims.one.checks.0.sql: no run has distance = 'remote'; there are far, "),
         ("'alone'", "'single'", "no run has sharing = 'single'; there are alone, both"),
+        ("'both'", "'boht'", ":16: tables.jobs.where: no run has mode = 'boht'; did you mean `both`?"),
+        ("'both'", "'Both'", ":16: tables.jobs.where: no run has mode = 'Both'; did you mean `both`?"),
+        ("'both'", "'alone'", ":16: tables.jobs.where: no run has mode = 'alone'; did you mean `sharing = 'alone'`?"),
+        ("'both'", "'CUBIC'", ":16: tables.jobs.where: no run has mode = 'CUBIC'; did you mean `cubic`?"),
+        (
+            "source: b",
+            "source: b\n    explorer: {mode: bth}",
+            ":29: claims.one.explorer.mode: no run has mode = 'bth'; did",
+        ),
     ],
 )
 def test_an_impossible_value_is_refused_with_its_line(old: str, new: str, said: str, tmp_path: Path) -> None:
@@ -127,6 +138,7 @@ figures:
     [
         (26, "[far, CUBIC", "[farr, CUBIC", "cells.0: no run has distance = 'farr'; did you mean `far`?"),
         (26, "[far, CUBIC", "[far, cubic", "cells.0: no run has algorithm = 'cubic'; did you mean `CUBIC`?"),
+        (26, "[far, CUBIC", "[far, CUBICS", "cells.0: no run has algorithm = 'CUBICS'; did you mean `CUBIC`?"),
         (27, "rtt_ms > 3\n", "rtt_ms > 'much'\n", "sql: `rtt_ms` holds numbers, and 'much' is not a number"),
         (27, "rtt_ms > 3\n", "rtt_ms IN ('3 ms', '4')\n", "sql: `rtt_ms` holds numbers, and '3 ms' is not a number"),
     ],
@@ -136,6 +148,8 @@ def test_a_published_cell_is_of_values_that_runs_can_have(
 ) -> None:
     text = TEXT.replace("figures:\n", PRINTED)
     check(tmp_path / "e.yaml", text.replace("rtt_ms > 3\n", "rtt_ms > '3.5'\n"))
+    for other in ("vegas", "quicly", "CUBIC2"):
+        check(tmp_path / "e.yaml", text.replace("[far, CUBIC", f"[far, {other}"))
     with pytest.raises(DeclarationError, match=re.escape(f":{line}: published.text.{said}")):
         check(tmp_path / "e.yaml", text.replace(old, new))
 

@@ -330,16 +330,19 @@ def test_an_upload_to_nowhere_is_refused_before_the_first_job(fresh: Checkout) -
     assert done.stderr.splitlines()[-1].startswith("ccreport: release.target: ftp://host/x: no such kind of address; ")
 
 
-def test_a_text_that_no_run_has_is_told_at_the_end(built: Checkout) -> None:
-    done = ask(built, write_evaluation(built, "mode = 'both'", "mode = 'boht'"))
+def test_a_text_that_no_run_has_is_told_before_the_first_job_and_at_the_end(built: Checkout) -> None:
+    done = ask(built, write_evaluation(built, "mode = 'both'", "cc_list = 'cubik'"))
     assert done.returncode == 0, done.stderr
-    said = r"^warning: own/esnet-dtn\.yaml:\d+: tables\.\w+\.where: no run has mode = 'boht'; did you mean `both`\?$"
-    assert len(re.findall(said, done.stderr, re.MULTILINE)) == 1
+    said = (
+        r"^warning: own/esnet-dtn\.yaml:\d+: tables\.\w+\.where: no run has cc_list = 'cubik'; did you mean `cubic`\?$"
+    )
+    first, *_, end = re.split(r"^rule |\d+ of \d+ steps", done.stderr, flags=re.MULTILINE)
+    assert [len(re.findall(said, part, re.MULTILINE)) for part in (first, end, done.stderr)] == [1, 1, 2]
 
 
 def test_a_damaged_database_does_not_keep_an_edited_evaluation_from_being_built(built: Checkout) -> None:
     database = built.results / "esnet-dtn/archive.duckdb"
-    kept, edited = database.read_bytes(), write_evaluation(built, "mode = 'both'", "mode = 'boht'")
+    kept, edited = database.read_bytes(), write_evaluation(built, "mode = 'both'", "cc_list = 'cubik'")
     try:
         database.write_bytes(b"damaged")
         os.utime(database, (0, 0))
@@ -347,7 +350,7 @@ def test_a_damaged_database_does_not_keep_an_edited_evaluation_from_being_built(
     finally:
         database.write_bytes(kept)
     assert done.returncode == 0, done.stderr
-    assert (done.stdout + done.stderr).count("no run has mode = 'boht'; did you mean `both`?") == 1
+    assert (done.stdout + done.stderr).count("no run has cc_list = 'cubik'; did you mean `cubic`?") == 1
 
 
 def test_results_of_another_evaluation_are_named(built: Checkout) -> None:

@@ -4,6 +4,7 @@ import contextlib
 import itertools
 import json
 import math
+import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from functools import cache
 from pathlib import Path
@@ -14,7 +15,7 @@ import duckdb
 from ccreport.core.algorithms import KNOWN, name_algorithm
 from ccreport.core.declared_files import DeclarationError, blame
 from ccreport.core.evaluation import load_evaluation
-from ccreport.core.schema_problems import Place, format_place, guess, guess_near
+from ccreport.core.schema_problems import Place, find_near, format_place, guess, guess_near
 from ccreport.core.tables import load_schema
 from ccreport.core.units import name_buckets
 from ccreport.summarise.database import DEFAULT_LABELS, connect, has_rows, quote_name
@@ -38,27 +39,34 @@ ORDERS: Final = frozenset(
     f"COMPARE_{order}" for order in ("LESSTHAN", "GREATERTHAN", "LESSTHANOREQUALTO", "GREATERTHANOREQUALTO")
 )
 NUMBERS: Final = ("int", "float")
+# `mode` is the algorithm of a run that has one alone, or this; `sharing` is this or that.
+MODE: Final = "mode"
+BOTH: Final = "both"
+ALONE: Final = "alone"
+DIGITS: Final = re.compile(r"\d+")
 
 
 def check_label_values(connection: duckdb.DuckDBPyConnection, evaluation: Path) -> None:
     """Raise DeclarationError for the first value that a label of an evaluation, or a column of `runs`, cannot have.
 
-    Published cells are checked likewise, and so are texts that a column of numbers is compared with.
-    So for an algorithm in other letters than its column has: `Cubic`, or the kernel's `cubic` for the tables' CUBIC.
-    `connection` is to any database. Labels whose value comes from an expression may have any.
+    Published cells and the filters of claims are checked likewise, and texts that a column of numbers is compared with.
+    So for an algorithm in other letters than its column has: `Cubic`, or the kernel's `cubic` for the tables' CUBIC;
+    for a mode that is nearly `both`; and for a published cell whose algorithm is nearly a declared one.
+    `connection` is to any database. Labels whose value comes from an expression may have any, and so may `cc`.
     """
     declared = load_evaluation(evaluation)
     known = list_values(connection, declared)
     trees = [(place, _parse(connection, text)) for place, text in _list_sql(declared)]
     compared = ((place, *pair) for place, tree in trees for pair in _list_compared(tree))
-    for place, label, value in itertools.chain(compared, _list_published(declared)):
-        problem = f"{format_place(place)}: no run has {label} = '{value}'"
-        if label in known and value not in known[label]:
-            raise blame(evaluation, DeclarationError(problem + guess(value, known[label]), place, TOKEN.findall(value)))
-        if label in ALGORITHM_COLUMNS and (meant := _respell_algorithm(label, value, declared["algorithms"])):
-            raise blame(
-                evaluation, DeclarationError(f"{problem}; did you mean `{meant}`?", place, TOKEN.findall(value))
-            )
+    for place, label, value in itertools.chain(compared, _list_filters(declared), _list_published(declared)):
+        if label in known:
+            hint = "" if value in known[label] else guess(value, known[label])
+        else:
+            meant = _find_meant(label, value, declared["algorithms"], is_published=place[0] == "published")
+            hint = f"; did you mean `{meant}`?" if meant else ""
+        if hint:
+            problem = f"{format_place(place)}: no run has {label} = '{value}'{hint}"
+            raise blame(evaluation, DeclarationError(problem, place, TOKEN.findall(value)))
     numbers = {column.name for column in load_schema("runs").columns if column.type in NUMBERS}
     for place, tree in trees:
         for column, value in _list_compared(tree, COMPARISONS | ORDERS):
@@ -74,16 +82,39 @@ def _is_number(text: str) -> bool:
         return False
 
 
-def _respell_algorithm(column: str, value: str, groups: Mapping[str, Any]) -> str | None:
-    """Return the name that an algorithm of a column has where a value differs from it in letters alone, else None.
+def _find_meant(column: str, value: str, groups: Mapping[str, Any], *, is_published: bool) -> str | None:
+    """Return what is meant by a value that no algorithm or mode can have; None where one may, or for other columns."""
+    if column not in {*ALGORITHM_COLUMNS, MODE}:
+        return None
+    known = _list_algorithms("cc" if column == MODE else column, groups)
+    if column == MODE and value not in {*known, BOTH}:
+        if value == ALONE:
+            return f"sharing = '{ALONE}'"
+        if find_near(value, [BOTH, *known]) == BOTH:
+            return BOTH
+    if is_published and column == "algorithm" and value not in known:
+        # BBR9 may be another one.
+        alike = [group for group in groups if DIGITS.findall(group) == DIGITS.findall(value)]
+        return _respell_algorithm(column, value, groups) or find_near(value, alike)
+    return _respell_algorithm(column, value, groups)
+
+
+def _list_algorithms(column: str, groups: Mapping[str, Any]) -> list[str]:
+    """Return the names of declared and known algorithms in a column.
 
     In tables an algorithm has the name of its group, or the kernel's where a group has several members or none has it.
     """
     members = [member for facts in groups.values() for member in facts["members"]]
+    if column != "algorithm":
+        return [*members, *KNOWN]
     others = [member for facts in groups.values() for member in facts["members"][1:]]
-    in_tables = [*groups, *others, *(cc for cc in KNOWN if cc not in members)]
+    return [*groups, *others, *(cc for cc in KNOWN if cc not in members)]
+
+
+def _respell_algorithm(column: str, value: str, groups: Mapping[str, Any]) -> str | None:
+    """Return the name that an algorithm of a column has where a value differs from it in letters alone, else None."""
+    known = _list_algorithms(column, groups)
     grouped = {facts["members"][0]: group for group, facts in groups.items()}
-    known = in_tables if column == "algorithm" else [*members, *KNOWN]
     for part in value.split(",") if column == "cc_list" else [value]:
         if part not in known:
             near = next((name for name in known if name.lower() == part.lower()), None)
@@ -111,7 +142,7 @@ def list_unmet_texts(connection: duckdb.DuckDBPyConnection, evaluation: Path) ->
     declared = load_evaluation(evaluation)
     groups: Mapping[str, Any] = declared["algorithms"]
     members = {member for facts in groups.values() for member in facts["members"]}
-    absent = {*members, "both"}
+    absent = {*members, BOTH}
     columns = {name for name, kind, *_ in connection.sql("DESCRIBE labelled_runs").fetchall() if kind == "VARCHAR"}
     columns -= {*list_values(connection, declared), *ALGORITHM_COLUMNS}
     names = {
@@ -128,7 +159,7 @@ def list_unmet_texts(connection: duckdb.DuckDBPyConnection, evaluation: Path) ->
     @cache
     def list_held(column: str) -> frozenset[str]:
         if not has_runs:
-            return frozenset(absent if column == "mode" else ())
+            return frozenset(absent if column == MODE else ())
         view = "algorithm_runs" if column in ALGORITHM_COLUMNS else "labelled_runs"
         rows = connection.table(view).select(quote_name(column)).distinct().fetchall()
         return frozenset(text for (text,) in rows if text is not None)
@@ -149,13 +180,13 @@ def list_unmet_texts(connection: duckdb.DuckDBPyConnection, evaluation: Path) ->
     printed = (cell for cell in _list_published(declared) if not any(map(str.isdigit, cell[2])))
     for place, column, value in [*compared, *_list_filters(declared), *printed]:
         is_algorithm = column in ALGORITHM_COLUMNS
-        is_declared = value in absent or (value in groups and column != "mode")
+        is_declared = value in absent or (value in groups and column != MODE)
         if not is_algorithm and (column not in columns or is_declared):
             continue
         hint = _guess_algorithm(column, value, names, suggest) if is_algorithm else ""
         if not hint and value not in (held := list_held(column)):
             hint = guess_near(value, held) if not is_algorithm and (has_runs or value not in KNOWN) else ""
-            if not hint and (is_empty(place) or (has_runs and column == "mode")):
+            if not hint and (is_empty(place) or (has_runs and column == MODE)):
                 hint = guess(value, held) if len(held) <= LISTED_AT_MOST else f"; there are {len(held):,} others"
         if hint:
             problem = f"{format_place(place)}: no run has {column} = '{value}'{hint}"
@@ -185,7 +216,7 @@ def list_values(connection: duckdb.DuckDBPyConnection, declared: Mapping[str, An
     """Return all values that labels can have, and those columns of `runs` that have few, by name."""
     known = {column.name: set(column.enum) for column in load_schema("runs").columns if column.enum}
     known |= {label: {value} for label, value in DEFAULT_LABELS.items()} | {LOSS_PATTERN: set(PATTERNS)}
-    known |= {"sharing": {"alone", "both"}, "rtt_bucket": set(name_buckets(declared["rtt_bucket_edges_ms"]))}
+    known |= {"sharing": {ALONE, BOTH}, "rtt_bucket": set(name_buckets(declared["rtt_bucket_edges_ms"]))}
     for label, facts in declared["labels"].items():
         others = _list_results(_parse(connection, facts["otherwise"]))
         if others is None:
@@ -210,7 +241,7 @@ def _list_sql(declared: Any, place: Place = ()) -> Iterator[tuple[Place, str]]:
 def _list_filters(declared: Mapping[str, Any]) -> Iterator[tuple[Place, str, str]]:
     """Yield place, column and text of the explorer's filters by which claims find the runs behind them."""
     for claim, facts in declared["claims"].items():
-        for column in ("cc", "mode"):
+        for column in ("cc", MODE):
             if value := facts["explorer"].get(column):
                 yield ("claims", claim, "explorer", column), column, value
 

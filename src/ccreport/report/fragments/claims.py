@@ -126,8 +126,8 @@ def _render_overview(
 def _explain(decisive: Mapping[str, Any], facts: Mapping[str, Any]) -> tuple[str, str]:
     """Return the word before what is known of the archive for a claim, and that with what would decide the claim.
 
-    `decisive` is the row of the check that decides, `facts` what is declared of the claim. What it lacks is said where it has a value; without one, what is
-    known of the archive says that.
+    `decisive` is the row of the check that decides, `facts` what is declared of the claim. What it lacks is
+    said where it has a value; without one, what is known of the archive says that.
     """
     about = decisive["about_archive"]
     is_asked = decisive["value"] is not None or about is None

@@ -7,7 +7,7 @@ from typing import Any, Final
 
 import polars as pl
 
-from ccreport.compare.claim_verdicts import CONTRADICTED, HOLDS, SIZE, UNKNOWN, decide, part_claims
+from ccreport.compare.claim_verdicts import CONTRADICTED, HOLDS, SIZE, UNKNOWN, part_claims
 from ccreport.compare.claim_wording import FEW, LACKS, NO_RUNS, NO_VALUE, NOT_ASKED, UNCLEAR, UNREPEATED, find_lack
 from ccreport.compare.verdicts import NOT_REPRODUCED, REPRODUCED, UNDECIDED
 from ccreport.core.text import count_things, make_label
