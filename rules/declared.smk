@@ -101,6 +101,7 @@ def check_sql(evaluation):
     """
     # Only here, as loading them takes half a second.
     from ccreport.compare.claims import check_claims
+    from ccreport.compare.try_claims import find_several_rows
     from ccreport.figures.select.check_sql import check_sql as check_figures
     from duckdb import Error
     from ccreport.summarise import label_values
@@ -113,10 +114,15 @@ def check_sql(evaluation):
         database = RESULTS / evaluation.stem / "archive.duckdb"
         if has_own_results() and database.exists():
             try:
-                return list(label_values.list_unmet(database, evaluation))
+                fault = find_several_rows(connection, database, evaluation)
+                unmet = list(label_values.list_unmet(database, evaluation))
             except (Error, InputError):
                 # Made by another version, damaged, or without its tables: this build makes it anew.
                 pass
+            else:
+                if fault:
+                    raise fault
+                return unmet
         return list(label_values.list_unmet_texts(connection, evaluation))
 
 

@@ -29,7 +29,7 @@ def measure_check(connection: duckdb.DuckDBPyConnection, sql: str, extreme: str 
         hint = "; what mean_of and quotient_of return is selected as it is" if NOT_UNNESTED in str(error) else ""
         raise QueryError(f"{describe_refusal(error, query=sql)}{hint}") from error
     if extreme is None and len(rows) != 1:
-        raise QueryError(f"its query returns {len(rows)} rows, not one; with `extreme` it may have a row for each cell")
+        raise QueryError(describe_rows(len(rows)))
     return [_read_row(columns, row) for row in rows]
 
 
@@ -54,6 +54,11 @@ def _describe_outside(value: float, low: float | None, high: float | None) -> st
     if low is not None and value < low - slack:
         return f"below its low, {low:g}"
     return f"above its high, {high:g}" if high is not None and value > high + slack else None
+
+
+def describe_rows(count: int) -> str:
+    """Return what is wrong with so many rows of a check that has no `extreme`."""
+    return f"its query returns {count} rows, not one; with `extreme` it may have a row for each cell"
 
 
 def describe_columns(columns: Sequence[str]) -> str | None:

@@ -54,7 +54,7 @@ def judge_claims(
     declared = load_evaluation(evaluation)
     explained = load_explanations(explanations, evaluation.stem, declared["claims"], archive)["claims"]
     with connect(database) as connection:
-        _prepare(connection, summaries, declared["tables"])
+        prepare_claims(connection, summaries, declared["tables"])
         rows = list(_judge_all(connection, evaluation, declared["claims"]))
         first_run = connection.sql("SELECT min(start_utc) FROM runs").pl().item()
     with connect(database) as connection, include_suspects(connection):
@@ -77,7 +77,7 @@ def check_claims(connection: duckdb.DuckDBPyConnection, evaluation: Path) -> Non
 
     `connection` is what `open_without_rows` opens.
     """
-    _prepare(connection, Path(), {})
+    prepare_claims(connection, Path(), {})
     for claim, facts in load_evaluation(evaluation)["claims"].items():
         for number, check in enumerate(facts["checks"]):
             place = ("claims", claim, "checks", number, "sql")
@@ -141,7 +141,7 @@ def load_explanations(
     return own
 
 
-def _prepare(connection: duckdb.DuckDBPyConnection, summaries: Path, tables: Mapping[str, Any]) -> None:
+def prepare_claims(connection: duckdb.DuckDBPyConnection, summaries: Path, tables: Mapping[str, Any]) -> None:
     """Give the queries their macros, and the published tables as they were written, in place of their views."""
     for table in tables:
         path = summaries / f"{table}.parquet"
@@ -163,7 +163,7 @@ def _prepare_suspects(connection: duckdb.DuckDBPyConnection, declared: Mapping[s
     }
     for table in declared["tables"].keys() & words:
         connection.register(table, compute_table(connection, table).to_arrow())
-    _prepare(connection, Path(), {})
+    prepare_claims(connection, Path(), {})
 
 
 def _compare(other: Mapping[str, Any], suspects_count: int) -> dict[str, Any]:
