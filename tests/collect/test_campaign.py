@@ -332,7 +332,11 @@ sessions:
         ),
         ("name: b_{rtt_ms}", "name: b_{rtt}", r":8: .*: for_each has no `rtt`; did you mean `rtt_ms`\?$"),
         ("{ecn: true}", "{ecn: ye}", r":10: session one, job b_\{rtt_ms\}, queue.ecn: `ye` is not true or false$"),
-        ("[1, 2]", "[1, x]", r":9: session one, job b_x, rtt_ms: `x` is not a number or a list or null$"),
+        (
+            "[1, 2]",
+            "[1, x]",
+            r":9: session one, job b_x, rtt_ms: `x` is not a number or a list or null; write digits, such as 10$",
+        ),
         # Those of a case name its line, not the job's.
         (
             "for_each: {rtt_ms: [1, 2]}",
@@ -394,7 +398,11 @@ sessions:
         ("{rtt_ms: [1, 2]}", "{a: [{name: x}, {name: x}]}", r":9: .*, for_each.a: `x` is listed twice$"),
         ("duration_s: 5", "duration_s: 2.5", r":2: .* whole number or null; write 3: iperf3 counts whole seconds$"),
         ("title: A sweep", "title: A sweep\ntitle: B", r":2: `title` is also in line 1; delete one of them$"),
-        ("duration_s: 5", "duration_s: five", r":2: defaults.duration_s: `five` is not a whole number or null$"),
+        (
+            "duration_s: 5",
+            "duration_s: five",
+            r":2: defaults.duration_s: `five` is not a whole number or null; write digits, such as 10$",
+        ),
         # Near in its letters, far in its meaning: background_udp_mbps.
         (
             "bottleneck_mbps",

@@ -32,7 +32,7 @@ RUNS = gather(*(make_run(n, {"bbr": 9.0, "cubic": 1.0}) for n in (1, 2)))
         ('SELECT 1 FROM t WHERE "rtt_ms > 5', 'unterminated quoted identifier; close the quote: "rtt_ms"'),
         ("SELECT 'it's'", "unterminated string literal; a quote is missing, or one too many"),
         ("SELECT 1 FROM t WHERE (rtt_ms >", 'syntax error at or near ">"'),
-        ("SELECT 1 FROM t WHERE a = 1", "if it is text, write 'a', else one of "),
+        ("SELECT 1 FROM t WHERE a = 1", "if it is text, write 'a'; the page Data dictionary lists the columns"),
         ("SELECT * FORM t", 'syntax error at or near "t"; did you mean `FROM`?'),
         ("FORM t", 'syntax error at or near "FORM"; did you mean `FROM`?'),
         ("SELECT 1 FROM t WHER rtt_ms = 1", 'syntax error at or near "rtt_ms"; did you mean `WHERE`?'),

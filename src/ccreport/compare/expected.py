@@ -17,6 +17,7 @@ from ccreport.core.evaluation import PUBLISHED_COLUMNS, load_evaluation
 from ccreport.core.schema_problems import Place, format_place, guess, guess_near
 from ccreport.core.tables import Column, TableError, load_schema, read_table
 from ccreport.core.text import count_things
+from ccreport.core.units import mend_digits
 from ccreport.summarise.label_values import list_values
 from ccreport.summarise.statistics.contrasts import Spread
 
@@ -149,7 +150,7 @@ def _read_row(
     runs_count: int | None,
 ) -> Expected:
     if None in row or None in row.values():
-        raise InputError(f"{place}: it has not as many fields as the first line")
+        raise InputError(f"{place}: {_describe_fields(row)}")
     for name, values in allowed.items():
         if name in row and row[name] not in values:
             raise InputError(f"{place}: {name} is '{row[name]}'{guess(row[name], values)}")
@@ -165,10 +166,24 @@ def _read_row(
     return Expected(key, rate * 1e9, cv, is_suspect=BOOLEANS[row["is_suspect"]], runs_count=runs_count)
 
 
+def _describe_fields(row: Mapping[str | None, Any]) -> str:
+    """Return how many fields a row has that has not as many as the first line, and where a decimal comma parts one."""
+    named = [name for name in row if name is not None]
+    fields = [text for text in (*(row[name] for name in named), *row.get(None, ())) if text is not None]
+    said = f"it has {count_things(len(fields), 'field')}, and the first line {len(named)}"
+    parted = [
+        f"{whole}.{rest}, not {whole},{rest}"
+        for name, whole, rest in zip(named, fields, fields[1:], strict=False)
+        if len(fields) > len(named) and name in ("mean_gbps", "cv") and whole.isdigit() and rest.isdigit()
+    ]
+    # 8,0,1 may be 8 and 0.1, or 8.0 and 1.
+    return f"{said}; write {parted[0] if len(parted) == 1 else 'decimal points, as in 9.5'}" if parted else said
+
+
 def _read_key(text: str, column: Column, place: str) -> Any:
     if column.type == "int":
         if not (text.isascii() and text.isdigit()):
-            raise InputError(f"{place}: {column.name} is {text!r}, not a whole number")
+            raise InputError(f"{place}: {column.name} is {text!r}, not a whole number{mend_digits(text)}")
         return int(text)
     if not text or (column.enum and text not in column.enum):
         raise InputError(f"{place}: {column.name} is {text!r}, not one of {', '.join(column.enum or ('a name',))}")
@@ -181,7 +196,8 @@ def _read_number(text: str, name: str, place: str) -> float:
     except ValueError:
         number = math.nan
     if not (math.isfinite(number) and number >= 0):
-        raise InputError(f"{place}: {name} is {text!r}, not a number of at least 0")
+        hint = mend_digits(text, "9.5") if text and math.isnan(number) else ""
+        raise InputError(f"{place}: {name} is {text!r}, not a number of at least 0{hint}")
     return number
 
 

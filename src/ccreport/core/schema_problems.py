@@ -11,8 +11,9 @@ from datetime import date
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
+from ccreport.core.declarations import mend_items, mend_nothing, name_bounds, read_meaning
 from ccreport.core.text import complete_name, count_things, hint_at_letters
-from ccreport.core.units import WITH_UNIT, mend_unit
+from ccreport.core.units import WITH_UNIT, mend_digits, mend_unit
 
 if TYPE_CHECKING:
     from jsonschema.exceptions import ValidationError
@@ -35,7 +36,6 @@ CLOSE_PATH: Final = 0.75
 HERE: Final = Path()
 # https://doi.org/10.5281/zenodo.1
 BEFORE_DOI: Final = re.compile(r"(https?://[^/]+/|doi:)\s*(?=10\.)")
-SENTENCE_END: Final = re.compile(r"\. (?=[A-Z])")
 KINDS: Final = {
     "boolean": "true or false",
     "integer": "a whole number",
@@ -45,7 +45,6 @@ KINDS: Final = {
     "object": "a group of keys",
     "null": "null",
 }
-BOUNDS: Final = {"minimum": "from", "exclusiveMinimum": "above", "maximum": "up to", "exclusiveMaximum": "below"}
 
 
 @dataclass(frozen=True)
@@ -193,14 +192,15 @@ def _describe(error: "ValidationError") -> str:
             types = [wanted] if isinstance(wanted, str) else wanted
             if types == ["object"] and isinstance(value, list) and "properties" not in schema:
                 return f"this is a group of named {_last_key(error)}: give each a name (`name:` in place of the dash)"
-            mended = _mend_items(value, schema) or _mend(value, types, _last_key(error)) or _mend_group(value, schema)
+            mended = mend_items(value, schema) or _mend(value, types, _last_key(error)) or _mend_group(value, schema)
+            mended = mended or (mend_nothing(types, schema) if value is None else "")
             return f"{_name(value, shown)} is not {' or '.join(KINDS[kind] for kind in types)}{mended}"
         case "enum":
             choices = [str(choice) for choice in wanted if choice is not None]
             return f"{_name(value, shown)} is not one of its values{guess(str(value), choices)}"
         case "required":
             missing = next(key for key in wanted if key not in value)
-            about = _read_meaning(schema.get("properties", {}).get(missing, {}))
+            about = read_meaning(schema.get("properties", {}).get(missing, {}))
             return f"`{missing}` is missing{f': {about}' if about else ''}"
         case "minLength" | "minItems" | "minProperties" if not value:
             return "is empty"
@@ -214,11 +214,11 @@ def _describe(error: "ValidationError") -> str:
                 return f"{shown} has more than it needs; write {_last_key(error)}: {doi}"
             near = (value.lower(), complete_name(value, schema.get("examples", ())))
             meant = next((word for word in near if re.search(wanted, word)), "")
-            about = f": {_read_meaning(schema) or f'it does not match {wanted}'}{hint_at_letters(value, wanted)}"
+            about = f": {read_meaning(schema) or f'it does not match {wanted}'}{hint_at_letters(value, wanted)}"
             return f"{shown} is not allowed here{f'; did you mean `{meant}`?' if meant else about}"
         case "minimum" | "maximum" | "exclusiveMinimum" | "exclusiveMaximum":
             kind = KINDS["integer" if "integer" in schema.get("type", "") else "number"]
-            return f"{shown} is out of range; write {kind} {_name_bounds(schema)}"
+            return f"{shown} is out of range; write {kind} {name_bounds(schema)}"
         case "oneOf":
             ways = [" and ".join(f"`{key}`" for key in way["required"]) for way in wanted]
             return f"has more than it needs; write either {' or '.join(ways)}"
@@ -229,17 +229,6 @@ def _describe(error: "ValidationError") -> str:
             return f"{shown} is not a {wanted}"
         case _:
             return error.message
-
-
-def _read_meaning(schema: Mapping[str, Any]) -> str:
-    """Return the first sentence of what a schema says of a value; no text where it says nothing."""
-    return SENTENCE_END.split(schema.get("description", ""))[0].removesuffix(".")
-
-
-def _name_bounds(schema: Mapping[str, Any]) -> str:
-    """Return what numbers a schema allows: from 1 up to 16, or from 0 on."""
-    named = [f"{word} {schema[key]}" for key, word in BOUNDS.items() if key in schema]
-    return " ".join(named if len(named) > 1 or "minimum" not in schema else [*named, "on"])
 
 
 def _last_key(error: "ValidationError") -> str:
@@ -263,15 +252,6 @@ def _mend_group(value: Any, schema: Mapping[str, Any]) -> str:
     return f"; write {how}" if keys else ""
 
 
-def _mend_items(value: Any, schema: Mapping[str, Any]) -> str:
-    """Return how to write a list of groups that a schema wants: as its example, or a text as the one key they need."""
-    items = schema.get("items", {})
-    if examples := items.get("examples"):
-        return f"; write each item as `- {{{', '.join(f'{key}: {item}' for key, item in examples[0].items())}}}`"
-    needed = items.get("required", ())
-    return f"; write [{{{needed[0]}: {value}}}]" if isinstance(value, str) and len(needed) == 1 else ""
-
-
 def _mend(value: Any, types: list[str], key: str) -> str:
     """Return how to write a value of another type as one of the wanted types, where there is a way."""
     if "string" in types and isinstance(value, (bool, int, float, date)):
@@ -290,7 +270,7 @@ def _mend(value: Any, types: list[str], key: str) -> str:
         try:
             number = float(value)
         except ValueError:
-            return ""
+            return mend_digits(value)
         # YAML reads 1e6 as text: it wants a dot and a sign.
         is_whole = number.is_integer() or "number" not in types
         return f"; write {math.ceil(number) if is_whole else number}" if math.isfinite(number) else ""

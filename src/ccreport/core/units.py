@@ -34,6 +34,9 @@ MS_PER_UNIT: Final = {"us": 1e-3, "usec": 1e-3, "ms": 1.0, "msec": 1.0, "s": 1e3
 
 # 32MB · 1.5 ms
 WITH_UNIT: Final = re.compile(r"(\d+(?:\.\d+)?) ?([A-Za-zµ%][A-Za-z/]*)")
+# 9,5 · 1,500,000
+WITH_COMMAS: Final = re.compile(r"\d+(?:,\d+)+")
+THOUSANDS: Final = re.compile(r"\d{1,3}(?:,\d{3})+")
 # Units that people write, and that the names of keys end with, in the base unit of their kind.
 TIMES: Final = {"us": 1e-6, "µs": 1e-6, "ms": 1e-3, "s": 1.0, "sec": 1.0, "min": 60.0, "h": 3600.0}
 RATES: Final = {"bps": 1.0, "kbps": 1e3, "mbps": 1e6, "gbps": 1e9, "k": 1e3, "m": 1e6, "g": 1e9}
@@ -142,6 +145,13 @@ def mend_unit(number: float, unit: str, key: str, *, is_whole: bool) -> str:
             return f"; write a number in the unit of `{key}`, without its name"
     written = math.ceil(round(number, 6)) if is_whole else f"{number:.12g}"
     return f"; write {written}, in the unit of `{key}` and without its name"
+
+
+def mend_digits(text: str, example: str = "10") -> str:
+    """Return how to write a number that is in words, or has a decimal comma."""
+    if WITH_COMMAS.fullmatch(text):
+        return f"; write {text.replace(',', '' if THOUSANDS.fullmatch(text) else '.')}"
+    return f"; write digits, such as {example}"
 
 
 def find_unit(unit: str) -> str | None:

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from ccreport.core.schema_problems import Place, guess
-from ccreport.core.units import find_unit
+from ccreport.core.units import WITH_UNIT, find_unit, mend_digits
 
 Bounds = tuple[float, float]
 # faster, higher, increases (without a number)
@@ -31,6 +31,9 @@ NEAR_LINE_RATE: Final = 0.85
 LEAST_LOSS: Final = 1e-4
 # No bound is so many times the published value.
 UNIT_FACTOR: Final = 100
+# 500–600 · 500 to 600 · >500
+BETWEEN: Final = re.compile(r"(\d+(?:\.\d+)?)\s*(?:[-–]|to)\s*(\d+(?:\.\d+)?)")
+OPEN_END: Final = re.compile(r"([<>])=?\s*(\d+(?:\.\d+)?)")
 
 
 @dataclass(frozen=True)
@@ -247,6 +250,9 @@ def list_wrong_published(evaluation: Mapping[str, Any]) -> Iterator[tuple[Place,
         unit = facts["unit"]
         if meant := find_unit(unit):
             yield ("published", exhibit, "unit"), f"published.{exhibit}.unit: no unit `{unit}`; did you mean `{meant}`?"
+        if not facts["step"] and any(not isinstance(value, list) for *_, value in facts["cells"]):
+            said = f"published.{exhibit}.step: 0 is for ranges alone"
+            yield ("published", exhibit, "step"), f"{said}; write the least step between two printed numbers, such as 1"
         yield from _list_wrong_numbers(exhibit, facts)
 
 
@@ -259,10 +265,24 @@ def _list_wrong_numbers(exhibit: str, facts: Mapping[str, Any]) -> Iterator[tupl
         if len(key) != len(facts["columns"]) or any(isinstance(part, list) for part in key):
             yield place, f"{said}: write a value of each of {', '.join(facts['columns'])}, then the number"
         elif isinstance(value, str):
-            yield place, f"{said}: `{value}` is not a number or a range"
+            yield place, f"{said}: `{value}` is not a number or a range{_mend_number(value, facts['unit'])}"
         elif (low, high) == (None, None):
             yield place, f"{said}: a range has at least one end: [80, null]"
         elif (first := held.setdefault(tuple(key), number)) != number:
             yield place, f"{said}: repeats cells.{first}"
         elif low is not None and high is not None and low > high:
             yield place, f"{said}: no value is at least {low:g} and at most {high:g}; write [{high:g}, {low:g}]"
+
+
+def _mend_number(text: str, unit: str) -> str:
+    """Return how to write a published number or range that is given as text; `unit` is the exhibit's."""
+    if (with_unit := WITH_UNIT.fullmatch(text)) and with_unit[2].lower() == unit.lower():
+        return f"; write {with_unit[1]}, the unit is in `unit`"
+    if with_unit:
+        return f"; write it in {unit}, as `unit` says, and without the unit's name"
+    if between := BETWEEN.fullmatch(text):
+        return f"; write [{between[1]}, {between[2]}]"
+    if open_end := OPEN_END.fullmatch(text):
+        ends = {"<": f"null, {open_end[2]}", ">": f"{open_end[2]}, null"}
+        return f"; write [{ends[open_end[1]]}]"
+    return mend_digits(text, "80, or a range, such as [80, null]")

@@ -102,7 +102,7 @@ def _read_number(value: Published, step: float, unit: str) -> dict[str, Any]:
 
 def _write_number(value: float, step: float) -> str:
     """Return a number with as many decimals as its table prints."""
-    return f"{value:,.{max(0, -math.floor(math.log10(step)))}f}" if step else f"{value:,g}"
+    return f"{value:,.{max(0, -math.floor(math.log10(step)))}f}"
 
 
 def _word_range(low: float | None, high: float | None) -> str:

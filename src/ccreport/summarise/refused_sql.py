@@ -100,8 +100,8 @@ def describe_refusal(
     """
     text = str(error)
     said = KIND.sub("", text.partition("\n")[0]).rstrip("!")
-    known = [name for names in NAMES.findall(text) for name in re.findall(r'"([^"]+)"', names)]
-    known = [name for name in known if not name.startswith(DUCKDB_S_OWN)]
+    names = re.findall(r'"([^"]+)"', "".join(NAMES.findall(text)))
+    known = [name for name in names if not name.startswith(DUCKDB_S_OWN)]
     word = WORD.search(said)
     if said.startswith(LIST):
         number = COMMA.search(condition or query)
@@ -152,14 +152,20 @@ def describe_refusal(
     if (column := COLUMN.match(said)) and (not hint or f"\n{column[1]}\n" in query):
         # What is in double quotes, or in those of word processors, was meant as text.
         is_column = f'"{column[1]}"' not in query and column[1] == column[1].strip(CURLY_QUOTES)
-        others = f", else one of {', '.join(known)}" if known and not hint and is_column else ""
-        hint += f"{' I' if hint else '; i'}f it is text, write {_quote(column[1], query)}{others}"
-    if NO_TABLE.match(said) and known:
-        hint = f"; the query reads {', '.join(known)}"
+        listed = _name_list(connection, query) if not hint and is_column else ""
+        hint += f"{' I' if hint else '; i'}f it is text, write {_quote(column[1], query)}{listed}"
+    hint = f"; the query reads {', '.join(known)}" if NO_TABLE.match(said) and known else hint
     if UNTERMINATED.match(said):
         opened = OPENED.search(text)
         hint = f"; close the quote: {opened[0]}{opened[1]}" if opened else "; a quote is missing, or one too many"
     return f"{said}{hint}"
+
+
+def _name_list(connection: duckdb.DuckDBPyConnection | None, query: str) -> str:
+    """Return where the columns of a query's only table are listed."""
+    asked = {*ASKED.findall(query)}
+    listed = f"; DESCRIBE {min(asked)} lists its columns" if len(asked) == 1 else ""
+    return listed if connection else "; the page Data dictionary lists the columns"
 
 
 def _compare_numbers(value: str, text: str) -> str:
@@ -217,11 +223,8 @@ def _name_mean(function: str, kind: str) -> str:
     """Return how to write a mean or a sum of what is not a number."""
     if kind.endswith("[]"):
         return f"of a list take list_{function}(…)"
-    return (
-        "of such runs take mean_of(list(…)), or avg of a number as goodput_bps"
-        if kind.startswith("STRUCT(run ")
-        else "it takes numbers"
-    )
+    of_runs = "of such runs take mean_of(list(…)), or avg of a number as goodput_bps"
+    return of_runs if kind.startswith("STRUCT(run ") else "it takes numbers"
 
 
 def _name_tables(connection: duckdb.DuckDBPyConnection, said: str, query: str) -> str:

@@ -182,9 +182,8 @@ def _mark_claim(rows: list[dict[str, Any]], facts: Mapping[str, Any]) -> Html:
     """Return the verdict on a claim, below it how it is contradicted, or that the archive lacks its runs."""
     verdict = name_verdict(rows, facts)
     if verdict == UNDECIDED and (decisive := decide(rows, facts))["value"] is None:
-        return Html(
-            f"{mark(verdict)}<br><small>{text(name_lack(decisive, facts['checks'][decisive['check_number'] - 1]))}</small>"
-        )
+        lack = name_lack(decisive, facts["checks"][decisive["check_number"] - 1])
+        return Html(f"{mark(verdict)}<br><small>{text(lack)}</small>")
     if verdict != CONTRADICTED:
         return mark(verdict)
     kind = f"verdict-{KINDS[verdict]}"
