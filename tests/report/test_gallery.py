@@ -5,7 +5,7 @@ import re
 from dataclasses import replace
 from pathlib import Path
 
-from ccreport.figures.exhibits import Exhibit, has_rows, list_exhibits
+from ccreport.figures.exhibits import Exhibit, find_number, has_rows, list_exhibits
 from ccreport.figures.kinds import BUILDERS
 from ccreport.figures.select.declaration import CAPTURE_KINDS
 from ccreport.figures.topics import OTHERS, TOPICS
@@ -161,6 +161,36 @@ def test_our_own_numbers_ascend_in_the_order_of_the_gallery() -> None:
     ]
     pages = list_pages(figures[:-1], {name: facts["kind"] for name, facts in declared.items()})
     assert [figure.number for page in pages for figure in page.figures] == ["S1", "2", "S2", "S3"]
+
+
+def test_a_title_that_begins_with_a_publication_s_number_gives_it_to_its_exhibit() -> None:
+    titles = {
+        "table_2_testbed": "Table A: rates",
+        "means": "Table S1: means",
+        "jobs": "Lossy jobs",
+        "stability": "Figure 4: x",
+    }
+    tables = list_exhibits({name: {"title": title} for name, title in titles.items()})
+    assert [(table.name, table.number, table.is_ours) for table in tables] == [
+        ("table_2_testbed", "A", False),
+        ("means", "S1", False),
+        # Not one that a title has.
+        ("jobs", "S2", True),
+        ("stability", "S3", True),
+    ]
+    declared = {
+        "rates": {"kind": "rate_by_rtt", "title": "Figure 3a: Rates"},
+        "figure_2": {"kind": "rate_by_rtt", "title": "Figure 2: Named twice"},
+        "more": {"kind": "rate_by_rtt", "title": "Table 4: of a figure"},
+    }
+    figures = list_exhibits(declared)
+    assert [(figure.number, figure.heading) for figure in figures] == [
+        ("3a", "Figure 3a: Rates"),
+        ("2", "Figure 2: Named twice"),
+        ("S1", "Figure S1: Table 4: of a figure"),
+    ]
+    assert [find_number(figures, wanted) for wanted in ("3A", "Figure 3a", "s1")] == ["rates", "rates", "more"]
+    assert find_number(tables, "Table A") == "table_2_testbed"
 
 
 def test_links_to_figures_lead_past_their_thumbnails(tmp_path: Path) -> None:

@@ -10,6 +10,9 @@ from typing import Final
 
 HALF_LETTER: Final = re.compile("[\ud800-\udc7f\udd00-\udfff]")
 LABEL_GAP: Final = re.compile(r"[^a-z0-9]+")
+# II · 3a · A · A1
+EXHIBIT_NUMBER: Final = r"[IVXLC]+|[A-Z]?\d+[a-z]?|[A-Z]"
+NUMBERED: Final = re.compile(rf"(Table|Figure) ({EXHIBIT_NUMBER}): ")
 
 
 def display_name(name: str) -> str:
@@ -50,6 +53,15 @@ def make_label(kind: str, name: str) -> str:
     Quarto reserves the prefixes; underscores in labels break PDF output.
     """
     return f"{kind}-{LABEL_GAP.sub('-', name.lower()).strip('-')}"
+
+
+def split_number(title: str, kind: str) -> tuple[str, str]:
+    """Return the number by which a title says that a publication calls a table or figure, if it does, and the rest.
+
+    `kind` is Table or Figure: "Table II: mean and CV" is ("II", "mean and CV").
+    """
+    numbered = NUMBERED.match(title)
+    return (numbered[2], title[numbered.end() :]) if numbered and numbered[1] == kind else ("", title)
 
 
 def write_report_command(archive: Path, checkout: Path) -> str:

@@ -7,13 +7,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
+from ccreport.core.text import split_number
 from ccreport.figures.select.declaration import CAPTURE_KINDS
 from ccreport.figures.topics import place_kind
 
 # Published tables that are on the page of captures.
 CAPTURE_TABLES: Final = ("witnesses",)
-# figure_2 · Table II: mean
-PUBLISHED: Final = (re.compile(r"^figure_(\d+)$"), re.compile(r"^Table ([IVX]+): "))
+# figure_2
+NAMED: Final = re.compile(r"figure_(\d+)")
 # Figure 2 · fig. S6 · Table II
 NUMBER: Final = re.compile(r"^(?:(?P<figure>fig(?:ure|\.)?)|(?P<table>table))?[ _]*", re.IGNORECASE)
 ROMAN: Final = {str(number): name for number, name in enumerate(("I", "II", "III", "IV", "V", "VI", "VII", "VIII"), 1)}
@@ -37,7 +38,8 @@ class Exhibit:
     @property
     def heading(self) -> str:
         """Return the title, that of a figure with its number."""
-        return f"Figure {self.number}: {self.title}" if self.is_figure and self.number else self.title
+        said, title = split_number(self.title, "Figure")
+        return f"Figure {self.number}: {title}" if self.is_figure and (said or self.number) else self.title
 
 
 def list_exhibits(declared: Mapping[str, Mapping[str, Any]], made: Path | None = None) -> list[Exhibit]:
@@ -45,9 +47,7 @@ def list_exhibits(declared: Mapping[str, Mapping[str, Any]], made: Path | None =
 
     `made` is the folder of published tables, or of figures; those without data there come last of ours.
     """
-    titles = {name: " ".join(facts["title"].split()) for name, facts in declared.items()}
-    by_name, by_title = PUBLISHED
-    published = {name: by_name.search(name) or by_title.search(title) for name, title in titles.items()}
+    published = {name: number for name, facts in declared.items() if (number := _read_number(name, facts))}
     of_captures = {
         name: facts.get("kind") in CAPTURE_KINDS or name in CAPTURE_TABLES for name, facts in declared.items()
     }
@@ -55,24 +55,31 @@ def list_exhibits(declared: Mapping[str, Mapping[str, Any]], made: Path | None =
     missing = {name for name in declared if made is not None and _is_missing(made, name)}
 
     def place(name: str) -> tuple[bool, bool, bool, int]:
-        kind, is_ours = declared[name].get("kind"), published[name] is None
+        kind, is_ours = declared[name].get("kind"), name not in published
         return is_ours, is_ours and name in missing, of_captures[name], place_kind(kind) if kind and is_ours else 0
 
     # Beside a publication's numbers ours are a supplement's.
-    prefix = "S" if any(published.values()) else ""
-    ours = itertools.count(1)
+    prefix, taken = "S" if published else "", set(published.values())
+    ours = (number for n in itertools.count(1) if (number := f"{prefix}{n}") not in taken)
     return [
         Exhibit(
             name,
             declared[name]["title"],
             of_captures[name],
-            found[1] if (found := published[name]) else f"{prefix}{next(ours)}",
+            published[name] if name in published else next(ours),
             "kind" in declared[name],
-            published[name] is None,
+            name not in published,
             name in missing,
         )
         for name in sorted(declared, key=place)
     ]
+
+
+def _read_number(name: str, facts: Mapping[str, Any]) -> str:
+    """Return the number that a publication gives a table or figure, by its title, else by its name; empty without."""
+    said, _ = split_number(" ".join(facts["title"].split()), "Figure" if "kind" in facts else "Table")
+    named = NAMED.fullmatch(name)
+    return said or (named[1] if named else "")
 
 
 def _is_missing(made: Path, name: str) -> bool:
@@ -103,4 +110,4 @@ def find_number(exhibits: Iterable[Exhibit], wanted: str) -> str | None:
     number = NUMBER.sub("", wanted).upper()
     numbers = [number, *([ROMAN[number]] if kind == "table" and number in ROMAN else [])]
     fitting = (one for one in exhibits if kind is None or one.is_figure == (kind == "figure"))
-    return next((exhibit.name for exhibit in fitting if exhibit.number and exhibit.number in numbers), None)
+    return next((exhibit.name for exhibit in fitting if exhibit.number and exhibit.number.upper() in numbers), None)

@@ -9,7 +9,7 @@ from ccreport.core.declared_files import find_line, show_path
 from ccreport.core.errors import InputError
 from ccreport.core.evaluation import load_evaluation, resolve_evaluation
 from ccreport.core.schema_problems import find_near, guess_near
-from ccreport.core.text import count_things, display_name
+from ccreport.core.text import EXHIBIT_NUMBER, count_things, display_name
 from ccreport.figures.exhibits import NUMBER, Exhibit, find_number, list_exhibits
 from ccreport.figures.select.declaration import RUNS, FigureDeclaration, choose_view, read_declaration
 from ccreport.summarise.database import quote_name
@@ -24,8 +24,7 @@ from ccreport.trace.shown_runs import show_files, show_runs
 
 # What is known by its number.
 KINDS: Final = ("table", "figure", "claim")
-# V, S12, 3a
-IS_NUMBER: Final = re.compile(r"[A-Z]?\d+[a-z]?|[IVX]+", re.IGNORECASE)
+IS_NUMBER: Final = re.compile(EXHIBIT_NUMBER, re.IGNORECASE)
 
 
 def find_exhibit(place: Path, name: str, evaluation: str = "") -> tuple[Path, Exhibit] | None:

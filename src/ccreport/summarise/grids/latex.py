@@ -7,6 +7,7 @@ import re
 from collections.abc import Iterable
 from typing import Final
 
+from ccreport.core.text import split_number
 from ccreport.summarise.grids.grid import FIGURE_SPACE, POINT_SPACE, Cell, Grid, html_id
 
 SPECIAL: Final = {
@@ -46,8 +47,6 @@ SPECIAL: Final = {
     FIGURE_SPACE: r"\phantom{0}",
     POINT_SPACE: r"\phantom{.}",
 }
-# "Table II: mean and …": the paper numbers its tables itself.
-NUMBER: Final = re.compile(r"Table [IVXLC]+: ")
 # Rows of a page, and columns that fit its width in normal, small, footnote and script size.
 PAGE_ROWS: Final = 45
 SIZES: Final = ((8, ""), (11, r"\small"), (14, r"\footnotesize"))
@@ -58,7 +57,8 @@ UPRIGHT_COLUMNS: Final = 11
 def format_latex(grid: Grid) -> str:
     """Return a grid as a `table` (a `longtable` where it is longer than a page) with caption, label and notes."""
     is_long = len(grid.cells) > PAGE_ROWS
-    title = NUMBER.sub("", grid.title)
+    # A paper numbers its tables itself.
+    _, title = split_number(grid.title, "Table")
     units = f". {grid.caption}" if grid.caption else ""
     caption = rf"\caption{{{escape_latex(f'{title[:1].upper()}{title[1:]}{units}')}}}"
     label = rf"\label{{tab:{html_id(grid.table)}}}"
