@@ -41,6 +41,7 @@ $(foreach name,CAMPAIGN CLOCK,$(call ONLY_FOR,$(name),collect))
 $(call ONLY_FOR,VERSION,publish)
 $(call ONLY_FOR,ALGORITHM,scorecard)
 $(call ONLY_FOR,TARGET,cluster)
+$(call ONLY_FOR,ARGS,test test-slow test-all browser scorecard lock fuzz audit)
 # A number, or all that the machine has: what is left of it without digits.
 DIGITLESS := $(subst 0,,$(subst 1,,$(subst 2,,$(subst 3,,$(subst 4,,$(value CORES))))))
 DIGITLESS := $(subst 5,,$(subst 6,,$(subst 7,,$(subst 8,,$(subst 9,,$(DIGITLESS))))))

@@ -333,7 +333,9 @@ def test_without_a_row_the_runs_that_a_table_leaves_out_are_told(
 ) -> None:
     assert main(["explain", "table_2", "--database", str(database)]) == 0
     lines = capsys.readouterr().out.splitlines()
-    assert re.fullmatch(r"table_2_testbed: \d rows fit; name one of them:", lines[0])
+    assert re.fullmatch(
+        rf"{database.resolve().parent.name}, table_2_testbed: \d+ rows fit; name one of them:", lines[0]
+    )
     chosen = lines.index("Which runs it has (7 of 10):")
     assert lines[chosen - 1] == ""
     assert lines[chosen + 1].startswith(

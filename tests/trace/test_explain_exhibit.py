@@ -98,8 +98,8 @@ def test_a_number_without_a_publication_is_looked_up_in_the_report_first(
         said = capsys.readouterr()
         return (said.err + said.out).partition("\n")[0]
 
-    assert explain_number("Table 1").startswith("means: 2 rows fit")
-    assert explain_number("table 2").startswith("jobs: 2 rows fit")
+    assert explain_number("Table 1").partition(", ")[2].startswith("means: 2 rows fit")
+    assert explain_number("table 2").partition(", ")[2].startswith("jobs: 2 rows fit")
     # Figures have one number in the whole report, by which `plot_figure` knows them, too.
     numbers = {one.number: one for one in list_declared(place / "generic/archive.duckdb").values() if one.is_figure}
     assert list(numbers) == [str(number) for number in range(1, len(numbers) + 1)]

@@ -51,6 +51,11 @@ def connection(tmp_path_factory: pytest.TempPathFactory) -> Iterator[duckdb.Duck
             "FROM measured WHERE algorithm = 'bbr'",
             "No row has algorithm = 'bbr'; the evaluation calls bbr BBR: write algorithm = 'BBR'",
         ),
+        # However people write it.
+        (
+            "FROM measured WHERE algorithm = 'BBRv1'",
+            "No row has algorithm = 'BBRv1'; the evaluation calls bbr BBR: write algorithm = 'BBR'",
+        ),
         # What no row has is said, and nothing of what else there is.
         ("FROM runs WHERE rtt_ms = 20 AND job = 'x9'", "No row has job = 'x9'; there are 'j'"),
         # Of times with a zone DuckDB makes no objects of Python.

@@ -126,7 +126,13 @@ def test_an_archive_is_refused_where_no_target_reads_it(workbench: Path) -> None
 
 @pytest.mark.parametrize(
     ("asked", "setting"),
-    [("collected", "CAMPAIGN=a.yaml"), ("report", "CLOCK=virtual"), ("report", "VERSION=2"), ("help", "TARGET=x")],
+    [
+        ("collected", "CAMPAIGN=a.yaml"),
+        ("report", "CLOCK=virtual"),
+        ("report", "VERSION=2"),
+        ("help", "TARGET=x"),
+        ("report", "ARGS=--config strict=False"),
+    ],
 )
 def test_a_setting_is_refused_where_the_target_does_not_read_it(workbench: Path, asked: str, setting: str) -> None:
     refused = make(workbench, asked, setting)

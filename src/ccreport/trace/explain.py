@@ -101,7 +101,7 @@ def explain(
         summary = connection.sql(f"FROM {quote_name(name)}").pl()
         if not (row or column) and summary.height > 1:
             told = describe_table(connection, name, summary, is_full=full)
-            print("\n".join(map(display_name, told)))
+            print(f"{of_table.resolve().parent.name}, " + "\n".join(map(display_name, told)))
             return
         grouped = connection.sql("SELECT algorithm, list(cc ORDER BY cc) FROM algorithms GROUP BY algorithm").fetchall()
         number = find_row(summary, name, row, column, members=dict(grouped))

@@ -29,12 +29,11 @@ def render_dictionary() -> str:
 def _render_section(table: str) -> str:
     schema = load_schema(table)
     label = make_label("tbl-schema", table)
-    key = ", ".join(f"`{column}`" for column in schema.key)
     rows = [_make_row(column, is_key=column.name in schema.key) for column in schema.columns]
     columns = render_table(HEADER, rows, title=f"Columns of {table}")
     return (
         f"## {table} {{{make_label('#table', table)}}}\n\n"
-        f"{markdown(schema.description)} A row is {markdown(schema.grain)}; the key is {key}.\n\n"
+        f"{markdown(schema.description)} A row is {markdown(schema.grain)}.\n\n"
         f"{open_fold(f'{len(rows)} columns')}\n"
         f"{render_float(label, columns, f'Columns of `{table}`; those of the key are bold.')}\n"
         f"{close_fold()}"

@@ -6,6 +6,7 @@ from typing import Any, Final
 
 import duckdb
 
+from ccreport.core.algorithms import FIRST_BBR, name_algorithm
 from ccreport.core.schema_problems import guess_near
 from ccreport.summarise.database import quote_text
 from ccreport.summarise.open_database import fetch_rows
@@ -87,13 +88,15 @@ def _list_nulls(node: Any) -> Iterator[str]:
 
 
 def _name_called(connection: duckdb.DuckDBPyConnection, column: str, wanted: str) -> str:
-    """Return which of its two names an algorithm has in a column where the other is asked for."""
+    """Return what an algorithm is called in a column where it is asked for by another of its names, as BBRv2."""
     if column not in CALLED:
         return ""
     calls = "SELECT DISTINCT cc, algorithm FROM algorithm_runs WHERE cc IS NOT NULL ORDER BY ALL"
     pairs = connection.execute(calls).fetchall()
     own, other = (0, 1) if column == "cc" else (1, 0)
-    meant = [pair for pair in pairs if pair[other] == wanted]
+    known = name_algorithm(wanted)
+    kernels = FIRST_BBR if known in FIRST_BBR else {known}
+    meant = [pair for pair in pairs if pair[other] == wanted] or [pair for pair in pairs if pair[0] in kernels]
     names = dict.fromkeys(quote_text(pair[own]) for pair in meant)
     told = ", ".join(f"{cc} {algorithm}" for cc, algorithm in meant)
     return f"; the evaluation calls {told}: write {column} = {' or '.join(names)}" if meant else ""
