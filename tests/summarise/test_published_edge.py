@@ -70,6 +70,14 @@ def test_outliers_are_a_share_of_connections(tmp_path: Path) -> None:
     assert (found["printed"], found["unit"], found["found_mean"]) == ("0.0001 %", "%", pytest.approx(100 / 3))
 
 
+def test_a_share_of_nothing_counted_reaches_to_poissons_limit_in_per_cent(tmp_path: Path) -> None:
+    values = lose(100, 100, 100)
+    found = summarise(tmp_path, {"connections": of_machines("bbr2", values)})["outliers: BBRv2"]
+    # None of 6 connections: -ln(0.025) / 6.
+    assert (found["found_mean"], found["found_mean_low"]) == (0, 0)
+    assert found["found_mean_high"] == pytest.approx(100 * 3.688879 / 6, rel=1e-6)
+
+
 def test_kernels_are_compared_by_the_medians_of_their_runs(tmp_path: Path) -> None:
     rows = [
         row

@@ -17,7 +17,10 @@ found AS (
 )
 SELECT
     exhibit, cell, unit, printed, published_value, published_low, published_high, published_runs_count, within_factor,
-    found.value AS found_mean, found.low AS found_mean_low, found.high AS found_mean_high, found.df AS df,
+    found.value AS found_mean, found.low AS found_mean_low,
+    -- Poisson's limit, where nothing was counted, is of the count over y; x is 100 times the count.
+    found.high * CASE WHEN found.value = 0 AND found.low = 0 AND unit = '%' THEN 100 ELSE 1 END AS found_mean_high,
+    found.df AS df,
     coalesce(found.n, 0) AS runs_count
 FROM published_cells LEFT JOIN found USING (exhibit, cell)
 ORDER BY cell_number
