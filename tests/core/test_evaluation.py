@@ -266,6 +266,12 @@ claims: {fair one: {text: a, source: b, checks: [{name: c, at_least: 1, sql: SEL
         (3, "test_group", "test group", "labels: `test group` is not allowed here: Name of a column, of letters"),
         (5, "fair one", "faïr", "claims: `faïr` is not allowed here: Name in links and commands, of letters"),
         (5, "fair one", "fair/one", "claims: `fair/one` is not allowed here"),
+        (
+            4,
+            "title: a,",
+            "title: 'Figure 3: a', where: 'TRUE'}, late: {kind: rate_by_loss, title: 'Figure 3: b',",
+            "figures.late.title: `loss_both` is Figure 3, too; give one of them another number",
+        ),
         (3, "test_group: {}", "test_group: {}, Test_group: {}", "labels: `Test_group` differs too little from `test_g"),
         (
             4,

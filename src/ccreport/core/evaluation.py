@@ -10,7 +10,7 @@ from ccreport.core.algorithms import list_repeated
 from ccreport.core.declarations import QUERIES, SCHEMAS, list_tables, load_yaml
 from ccreport.core.declared_files import DeclarationError, blame, load_declared, show_path
 from ccreport.core.schema_problems import Place, format_place, guess, guess_path
-from ccreport.core.text import make_label
+from ccreport.core.text import make_label, split_number
 from ccreport.core.units import name_buckets
 from ccreport.core.words import bound_check, list_wrong_bounds, list_wrong_published
 
@@ -257,12 +257,19 @@ def _list_unknown_columns(
 
 
 def _list_like_names(evaluation: Mapping[str, Any]) -> Iterator[tuple[Place, str]]:
-    """Yield place and words of each name that pages and SQL do not tell from another of its part: `Loss` and `loss`."""
+    """Yield place and words of each name or number that pages and SQL do not tell from another: `Loss` and `loss`."""
     for part in NAMED:
         held: dict[str, str] = {}
         for name in evaluation[part]:
             if (first := held.setdefault(make_label(part, name), name)) != name:
                 yield (part, name), f"{part}: `{name}` differs too little from `{first}`; rename one of them"
+    for part, kind in {"tables": "Table", "figures": "Figure"}.items():
+        titles: dict[str, str] = {}
+        for name, facts in evaluation[part].items():
+            number, _ = split_number(facts["title"], kind)
+            if number and (first := titles.setdefault(number, name)) != name:
+                said = f"{part}.{name}.title: `{first}` is {kind} {number}, too; give one of them another number"
+                yield (part, name, "title"), said
 
 
 def _list_same_names(label: str, facts: Mapping[str, Any]) -> Iterator[tuple[Place, str]]:
