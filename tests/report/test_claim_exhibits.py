@@ -9,7 +9,7 @@ import pytest
 from archives import ROOT
 
 from ccreport.core.evaluation import load_evaluation
-from ccreport.report.fragments.claim_exhibits import leave_out_unrelated
+from ccreport.report.fragments.claims_page.claim_exhibits import leave_out_unrelated
 
 # Section V.A, Figures 4 and 5 · Section V.C, Figure 9
 NAMED_FIGURES = re.compile(r"Figures? (\d+[a-z]?(?:(?:, | and )\d+[a-z]?)*)")

@@ -11,8 +11,8 @@ from ccreport.compare.claim_verdicts import CHECKED, is_opposite, show_units
 from ccreport.compare.claim_wording import require_bounds, show_interval
 from ccreport.core.tables import conform
 from ccreport.figures.exhibits import find_exhibits
-from ccreport.report.fragments.claims import describe_claims, render_claims
-from ccreport.report.fragments.claims_beside import describe_beside
+from ccreport.report.fragments.claims_page.claims_beside import describe_beside
+from ccreport.report.fragments.claims_page.render_claims import describe_claims, render_claims
 from ccreport.report.fragments.compared_pairs import count_pairs
 from ccreport.report.fragments.reproduction import (
     describe_reproduction,

@@ -175,8 +175,9 @@ def _draw_panel(drawn: Multiples, number: int, width: int, height: int, columns:
         layers += _draw_series(cells, series, number, drawn.rates.least)
         longest = cells.filter(pl.col("line") == pl.col("line").mode().sort().first())
         traces[series.key] = _locate(longest, "mean", drawn, number, (width, height))
-        means, lows, highs = (_locate(cells, name, drawn, number, (width, height)) for name in ("mean", "low", "high"))
-        obstacles += [*means, *list_bar_points(lows, highs)]
+        barred = cells.drop_nulls(["mean", "low", "high"])
+        lows, highs = (_locate(barred, name, drawn, number, (width, height)) for name in ("low", "high"))
+        obstacles += [*_locate(cells, "mean", drawn, number, (width, height)), *list_bar_points(lows, highs)]
     layers += _draw_names(present, traces, obstacles, number, width, height)
     layers += draw_ticks(position, width, height)
     if drawn.panels[number]:

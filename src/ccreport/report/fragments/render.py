@@ -53,9 +53,9 @@ from ccreport.report.fragments.absent_exhibits import (
     find_missing,
     leave_out_foreign,
 )
-from ccreport.report.fragments.claim_exhibits import leave_out_unrelated
-from ccreport.report.fragments.claims import describe_claims, render_claims
-from ccreport.report.fragments.claims_beside import describe_beside
+from ccreport.report.fragments.claims_page.claim_exhibits import leave_out_unrelated
+from ccreport.report.fragments.claims_page.claims_beside import describe_beside
+from ccreport.report.fragments.claims_page.render_claims import describe_claims, render_claims
 from ccreport.report.fragments.condition_map import choose_colours, render_condition_map
 from ccreport.report.fragments.dictionary import render_dictionary
 from ccreport.report.fragments.exhibits import render_figure_fragment, render_list, render_table_fragment

@@ -279,8 +279,7 @@ def name_value(column: str, value: Any) -> str:
 def name_text(heading: str, text: str) -> str:
     """Return what a cell shows with the words and the unit of its column's heading: Pacing 50.0 Mbit/s, 5 runs."""
     words, _, unit = heading.partition(" (")
-    noun = COUNTED.get(f"{words.lower()}_count")
-    if noun:
+    if noun := COUNTED.get(f"{words.lower()}_count"):
         return f"{text} {noun}{'' if text == '1' else 's'}"
     if unit == "±%)":
         return f"{words} ±{float(text):g} %"

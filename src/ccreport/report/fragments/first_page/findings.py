@@ -15,7 +15,7 @@ from ccreport.figures.wording.runs import join_names
 from ccreport.report.first_page.least_shares import NO_SHARES
 from ccreport.report.first_page.rtts import NO_RTTS, name_rtts
 from ccreport.report.first_page.variation import NO_VARIATION
-from ccreport.report.fragments.claims import link_claims, title_claim
+from ccreport.report.fragments.claims_page.render_claims import link_claims, title_claim
 from ccreport.report.fragments.failed_pairs import name_table
 from ccreport.report.fragments.first_page.condition_phrases import phrase_conditions
 from ccreport.report.fragments.first_page.rate_findings import (

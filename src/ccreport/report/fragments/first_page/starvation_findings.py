@@ -8,7 +8,7 @@ import polars as pl
 from ccreport.compare.claim_verdicts import count_verdicts, name_verdict, part_claims
 from ccreport.core.text import count_things
 from ccreport.figures.wording.runs import join_names
-from ccreport.report.fragments.claims import describe_check, link_claims, title_claim
+from ccreport.report.fragments.claims_page.render_claims import describe_check, link_claims, title_claim
 from ccreport.report.fragments.first_page.rate_findings import PARAGRAPH
 from ccreport.report.markup.escape import escape_text
 from ccreport.summarise.grids.grid import format_size, rate_unit

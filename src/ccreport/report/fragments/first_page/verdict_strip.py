@@ -17,7 +17,7 @@ from ccreport.compare.claim_verdicts import (
     tell_untested,
 )
 from ccreport.core.text import make_label
-from ccreport.report.fragments.claims import describe_check, title_claim
+from ccreport.report.fragments.claims_page.render_claims import describe_check, title_claim
 from ccreport.report.fragments.first_page.jumps import CLAIMS
 from ccreport.report.markup.blocks import text
 from ccreport.report.markup.escape import fence_html

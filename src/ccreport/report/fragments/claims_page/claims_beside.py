@@ -9,7 +9,7 @@ from ccreport.compare.claim_verdicts import FAILS, KINDS, UNKNOWN, is_opposite, 
 from ccreport.compare.claim_wording import name_lack, require_bounds, show_interval
 from ccreport.compare.quotes import is_published
 from ccreport.core.text import make_label
-from ccreport.report.fragments.claims import count_checks
+from ccreport.report.fragments.claims_page.render_claims import count_checks
 from ccreport.report.markup.escape import escape_text
 from ccreport.summarise.grids.grid import show_given
 from ccreport.summarise.grids.plain_numbers import show_plain

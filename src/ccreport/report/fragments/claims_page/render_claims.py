@@ -26,7 +26,7 @@ from ccreport.compare.claims import list_unexplained
 from ccreport.compare.quotes import is_published, tell_quotes
 from ccreport.core.text import count_things, make_label
 from ccreport.figures.exhibits import Exhibit
-from ccreport.report.fragments.claim_checks import differs, list_check, mark, name_change, show_paper
+from ccreport.report.fragments.claims_page.claim_checks import differs, list_check, mark, name_change, show_paper
 from ccreport.report.fragments.plain_numbers import show_figures
 from ccreport.report.markup.blocks import (
     Html,
