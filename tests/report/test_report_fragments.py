@@ -745,5 +745,5 @@ def test_the_subtitle_is_followed_by_how_many_claims_have_each_verdict() -> None
     assert html.unescape(render_about(declared, judged)) == "Of 3 claims 2 hold, 1 is undecided."
     # What cannot be tested at all is told from what needs more runs.
     judged = judged.with_columns(value=None)
-    lacking = "1 is undecided, as the archive has no such runs."
+    lacking = "1 is undecided (not tested)."
     assert html.unescape(render_about(declared, judged)) == f"Of 3 claims 2 hold, {lacking}"

@@ -280,7 +280,7 @@ def test_claims_are_counted_by_verdict() -> None:
     )
     declared = {claim: {"checks": [{}] * count} for claim, count in {"a": 2, "b": 2, "c": 1}.items()}
     counted = "3 claims: 1 holds, 1 contradicted, 1 undecided"
-    assert describe_claims(judged, declared) == {"counts": f"{counted}, as the archive has no such runs"}
+    assert describe_claims(judged, declared) == {"counts": f"{counted} (not tested)"}
     # The archive has what another claim is about, but not enough of it.
     judged = judged.with_columns(value=2.94)
     assert describe_claims(judged, declared) == {"counts": counted}

@@ -151,8 +151,8 @@ def tell_untested(judged: pl.DataFrame) -> str:
     unknown = judged.filter(pl.col("claim_verdict") == UNKNOWN, pl.col("verdict") == UNKNOWN)
     lacks = unknown.group_by("claim").agg(pl.col("value").is_null().all())["value"]
     count = int(lacks.sum())
-    which = f"{count:,} of them " if count < lacks.len() else ""
-    return f", {which}as the archive has no such runs" if count else ""
+    which = f"{count:,} " if count < lacks.len() else ""
+    return f" ({which}not tested)" if count else ""
 
 
 def tell_outcome(judged: pl.DataFrame, claims: Mapping[str, Any]) -> str:
