@@ -214,6 +214,31 @@ def test_conditions_that_the_means_pool_tell_no_runs_apart(tmp_path: Path) -> No
     assert read_left_out(lines) == {"not counted, interrupted": ["r2", "r4"]}
 
 
+def test_a_condition_on_what_the_means_pool_is_asked_of_the_runs_themselves(tmp_path: Path) -> None:
+    declared = load_yaml(ROOT / "evaluations/generic.yaml") | {"figures": {}, "front_figures": []}
+    where = "flows_count = 16 AND loss_pct < 0.05"
+    declared["tables"] = {"means": {"title": "Means", "where": where, "rows": ["algorithm"], "columns": []}}
+    write_yaml(tmp_path / "own.yaml", declared)
+    with connect(build_database(tmp_path, list_tables(), tmp_path / "own.yaml")) as connection:
+        trace, suspects = load_trace(connection, "means"), Suspects(connection)
+        summary = connection.sql("FROM means").pl()
+        (row,) = summary.filter(algorithm="BBR").to_dicts()
+        of_table = read_left_out(describe_table(connection, "means", summary, is_full=True))
+        of_row = read_left_out(describe_left_out(connection, where, trace, row, is_full=True))
+        assert [one.run_id for one in suspects.select(trace, row)] == ["r13"]
+    of_both = {
+        "kernel_drops: 3 events, the bound is 0; page Ledger)": ["r13"],
+        "not counted, CPU-bound": ["r11"],
+        "not counted, interrupted": ["r10"],
+    }
+    assert of_table == of_both | {
+        "not counted, without a bulk transfer (RPCs, or a test that failed)": ["r16", "r17"],
+        "`loss_pct < 0.05` is not true": ["r9"],
+        "no goodput": ["r15"],
+    }
+    assert of_row == of_both | {"Loss (%) 0.1000, where the table has loss_pct < 0.05": ["r9"]}
+
+
 def test_a_run_that_the_tables_query_drops_is_told_as_such(tmp_path: Path) -> None:
     facts = FACTS | {"condition_id": "a"}
     profile = [run(n, {"bbr": 9.0}, **facts, rtt_ms=10.0 * n) for n in (1, 2)]

@@ -26,6 +26,8 @@ RPC_TESTS: Final = f"FROM labelled_rpc UNION ALL BY NAME {RUNS}"
 SUSPECT: Final = ""
 NO_TRANSFER: Final = "without a bulk transfer (RPCs, or a test that failed)"
 VIEW: Final = "SELECT sql FROM duckdb_views() WHERE view_name = ?"
+# Of a table that pools conditions, the rows of runs as they were before.
+UNPOOLED: Final = "unpooled"
 
 
 def write_candidates(connection: duckdb.DuckDBPyConnection, table: str) -> str:
@@ -34,11 +36,17 @@ def write_candidates(connection: duckdb.DuckDBPyConnection, table: str) -> str:
         return RPC_TESTS
     view = connection.execute(VIEW, [find_view(table)]).fetchall() if table == MEANS else []
     # Conditions that it pools are null there, and it has the evaluation's labels in one column.
+    whole = f"SELECT *, run AS {UNPOOLED} FROM ({RUNS}) AS run"  # noqa: S608 (constants)
     pooled = parse_query(connection, view[0][0].partition(" AS ")[2]) if view else None
     if pooled is None:
         return RUNS
-    pooled["from_table"]["subquery"]["node"] = parse_query(connection, RUNS)
+    pooled["from_table"]["subquery"]["node"] = parse_query(connection, whole)
     return write_parsed(connection, pooled)
+
+
+def _unpool(runs: pl.DataFrame) -> pl.DataFrame:
+    """Return candidates as the table's own condition is asked of them."""
+    return runs.select(UNPOOLED).unnest(UNPOOLED) if UNPOOLED in runs.columns else runs
 
 
 def explain_unrecorded(connection: duckdb.DuckDBPyConnection, trace: Trace, recorded: pl.DataFrame) -> dict[str, str]:
@@ -60,6 +68,7 @@ def explain_left_out(
     `describe` says of what a run has, and of the part of the condition that this contradicts, that it does.
     """
     failing: dict[str, str] = {}
+    runs = _unpool(runs)
     for run, held, text in find_failing(connection, condition, runs):
         failing.setdefault(run, describe(held, text))
     (basis,) = trace.source.get_column("rate_basis", default=pl.Series(["rate"]))[:1].to_list() or ["rate"]
@@ -107,7 +116,7 @@ def explain_uncounted() -> pl.Expr:
 def find_suspects(connection: duckdb.DuckDBPyConnection, table: str, condition: str) -> pl.DataFrame:
     """Return the suspect runs that a table with a condition would have otherwise, as `write_candidates` has them."""
     runs: pl.DataFrame = connection.sql(f"FROM ({write_candidates(connection, table)}) WHERE is_suspect").pl()
-    failing = [run for run, *_ in find_failing(connection, condition, runs)]
+    failing = [run for run, *_ in find_failing(connection, condition, _unpool(runs))]
     return runs.filter(explain_uncounted().is_null(), ~pl.col("run_id").is_in(failing))
 
 
