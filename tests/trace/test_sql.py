@@ -479,6 +479,33 @@ def test_what_would_write_is_refused(
     assert not Path("copy").exists()
 
 
+@pytest.mark.parametrize(
+    ("query", "own"),
+    [
+        ("COPY (SELECT 1) TO 'results/tables/runs/first.parquet'", "results"),
+        ("EXPLAIN ANALYZE COPY (SELECT 1) TO E'results/own/new.csv' (FORMAT csv)", "results"),
+        ("COPY (SELECT 1 WHERE 'a' SIMILAR TO 'b') to \"elsewhere/../linked/new.csv\"", "results"),
+        ("COPY (SELECT 1) TO 'other.duckdb'", "other.duckdb"),
+    ],
+)
+def test_an_answer_is_not_saved_among_the_files_of_a_build(
+    query: str, own: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    for folder in ("results/tables/runs", "results/own", "elsewhere"):
+        Path(folder).mkdir(parents=True)
+    Path("linked").symlink_to("results")
+    for database in ("results/own/archive.duckdb", "other.duckdb"):
+        duckdb.connect(database).close()
+    asked = ["--database", own]
+    before = sorted(Path("results").rglob("*"))
+    assert main(["sql", query, *asked]) == 1
+    assert capsys.readouterr().err.endswith(f" would change {own}, which only a build writes; name a file elsewhere\n")
+    assert sorted(Path("results").rglob("*")) == before
+    assert main(["sql", "COPY (SELECT 'TO ''results/x''' AS told) TO 'elsewhere/x.csv'", *asked]) == 0
+    assert main(["sql", "COPY (SELECT 1) TO 'x.csv'", *asked]) == 0
+
+
 @pytest.mark.parametrize("name", ["rows.csv", "rows.parquet"])
 def test_a_file_that_is_not_a_database_is_told(
     name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]

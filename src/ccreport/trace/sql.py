@@ -23,6 +23,7 @@ from ccreport.summarise.view_columns import describe_columns, list_closed
 from ccreport.trace.find_table import find_databases, find_elsewhere, find_results, list_published, note_unconfigured
 from ccreport.trace.queries.absent_files import describe_absent_file
 from ccreport.trace.queries.absent_values import describe_absent_values
+from ccreport.trace.queries.copy_target import refuse_target
 from ccreport.trace.queries.pooled_columns import describe_pooled
 
 # A published table is there twice: as it was published, and as the view that it is made by.
@@ -48,6 +49,8 @@ WRITES: Final = frozenset(
     getattr(duckdb.StatementType, name)
     for name in ("INSERT", "UPDATE", "DELETE", "CREATE", "DROP", "ALTER", "EXPORT", "ATTACH")
 )
+# EXPLAIN ANALYZE runs what it explains.
+COPIES: Final = (duckdb.StatementType.COPY, duckdb.StatementType.EXPLAIN)
 # What DESCRIBE gives: of views and tables without constraints only the first two tell anything.
 DESCRIBED: Final = ["column_name", "column_type", "null", "key", "default", "extra"]
 EMPTY: Final = "the query is empty; without one, sql lists the tables"
@@ -111,6 +114,8 @@ def sql(query: str = TABLES, /, database: Path | None = None, rows: int = 100) -
                 raise QueryError("there is more than one statement; only one is shown at a time")
             if statements[0].type in WRITES:
                 raise QueryError(READ_ONLY)
+            if statements[0].type in COPIES:
+                refuse_target(query, called_in, place.resolve())
             if statements[0].type == duckdb.StatementType.COPY:
                 # The standard output may be what the rows went to.
                 (count,) = connection.execute(query).fetchone() or (0,)
