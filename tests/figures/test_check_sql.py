@@ -145,6 +145,18 @@ SQL = "published.rates.sql"
             "read_csv('/etc/hosts') --",
             f'{SQL}: .*Cannot access file "/etc/hosts"; SQL of an eval',
         ),
+        (
+            18,
+            "algorithm_runs --",
+            "nosuch --",
+            "nosuch does not exist; here there are `labelled_runs`, `algorithm_",
+        ),
+        (
+            18,
+            "algorithm_runs --",
+            "measured --",
+            "only checks of claims can read it; here there are `labelled_runs",
+        ),
         (4, "when: rtt_ms < 100", "when: host IN (FROM read_text('x'))", 'labels.orbit.*Cannot access file "x"; SQL'),
         (17, "1 AS y", "(1 AS y", f"{SQL}: the database refuses it: "),
         (18, "FROM algo", "FORM algo", f"{SQL}: the database refuses it: .* did you mean `FROM`"),

@@ -12,7 +12,7 @@ import duckdb
 
 from ccreport.core.declared_files import DeclarationError
 from ccreport.core.schema_problems import Place, format_place
-from ccreport.summarise.refused_sql import find_refused
+from ccreport.summarise.refused_sql import FULLEST, TABLE, find_refused
 
 PUBLISHED_VALUES: Final = "published_values"
 CELL_TYPE: Final = (
@@ -23,6 +23,8 @@ NOTHING: Final = (
     "SELECT NULL::VARCHAR AS exhibit, NULL::VARCHAR AS cell, run_id, condition_id, 0::DOUBLE AS x, 0::DOUBLE AS y,"
     " NULL::BOOLEAN AS is_divisor FROM runs WHERE FALSE"
 )
+# The view that checks of claims are queries of is made when they are judged.
+OF_CLAIMS: Final = "measured"
 # What a publication prints: a number, or a range whose ends may be missing.
 Published = float | list[float | None]
 
@@ -73,13 +75,23 @@ def find_published_fault(
     for exhibit, facts in published.items():
         place: Place = ("published", exhibit, "sql")
         if refused := find_refused(connection, [(place, f"FROM (\n{facts['sql']}\n)")]):
-            return refused
+            said = f"{refused}{_name_readable(str(refused))}"
+            return DeclarationError(said, place, refused.tokens)
         columns = [name for name, *_ in connection.execute("DESCRIBE tried").fetchall()]
         wanted = ["run_id", "condition_id", *facts["columns"], "x", "y", *(["is_divisor"] * facts["is_quotient"])]
         if missing := [name for name in wanted if name not in columns]:
             said = f"its columns are {', '.join(columns)}; add {', '.join(missing)}"
             return DeclarationError(f"{format_place(place)}: {said}", place)
     return None
+
+
+def _name_readable(said: str) -> str:
+    """Return which tables the query of an exhibit can read, where DuckDB says that it names one that is not there."""
+    if not (lacking := TABLE.search(said)):
+        return ""
+    fullest = ", ".join(f"`{name}`" for name in FULLEST if name != OF_CLAIMS)
+    of_claims = "; only checks of claims can read it" if lacking[1] == OF_CLAIMS else ""
+    return f"{of_claims}; here there are {fullest} and others, which the page Data dictionary lists"
 
 
 def list_cells(facts: Mapping[str, Any]) -> Iterator[tuple[str, dict[str, Any], Published]]:
