@@ -393,6 +393,7 @@ def test_a_folder_of_results_has_the_database_of_a_table(tmp_path: Path, monkeyp
     for evaluation, tables in {"a": ("jobs", "cpu"), "b": ("jobs", "completion")}.items():
         (tmp_path / evaluation).mkdir()
         with duckdb.connect(tmp_path / evaluation / "archive.duckdb") as connection:
+            connection.execute("CREATE VIEW runs AS SELECT 'r1' AS run_id")
             for table in tables:
                 connection.execute(f"CREATE VIEW {table} AS SELECT 1; CREATE VIEW {table}_runs AS SELECT 1")
     assert find_database(tmp_path, "compl") == tmp_path / "b" / "archive.duckdb"

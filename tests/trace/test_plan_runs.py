@@ -109,6 +109,7 @@ def test_the_command_prints_the_questions(tmp_path: Path, capsys: pytest.Capture
     path = tmp_path / "archive.duckdb"
     with duckdb.connect(path) as connection:
         connection.execute("""
+            CREATE TABLE runs AS SELECT 'r1' AS run_id;
             CREATE TABLE comparisons AS
             SELECT 'table_2_testbed' AS table_name, 'goodput_bps' AS measure, question, 'BBR' AS first_algorithm,
                 'CUBIC' AS second_algorithm, 1 AS strata_count, 3 AS first_runs_count, 3 AS second_runs_count,

@@ -520,6 +520,21 @@ def test_a_file_that_is_not_a_database_is_told(
         assert capsys.readouterr().err.endswith(said.partition(": ")[2].partition(": ")[2])
 
 
+def test_a_database_of_something_else_is_told(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    with duckdb.connect("other.duckdb") as connection:
+        connection.execute("CREATE TABLE mine AS SELECT 1 AS n")
+    said = "other.duckdb has no tables of ccreport; "
+    for command in (["explain"], ["explain", "table_2"], ["explain", "claim 2"], ["export", "r1"]):
+        assert main([*command, "--database", "other.duckdb"]) == 1
+        assert capsys.readouterr().err.startswith(f"ccreport: {said}name that of an evaluation, such as ")
+    assert main(["sql", "FROM runs", "--database", "other.duckdb"]) == 1
+    assert f"Table with name runs does not exist; {said}`sql` without a query lists" in capsys.readouterr().err
+    assert main(["sql", "FROM mine", "--database", "other.duckdb"]) == 0
+
+
 def test_a_damaged_database_is_told(database: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     whole = database.read_bytes()
     broken = [b"evaluation: auto\n", b"", whole[:100], whole[:-1], whole[:4096] + bytes(4096) + whole[8192:]]

@@ -9,6 +9,7 @@ import duckdb
 from ccreport.core.errors import InputError
 
 EXAMPLE: Final = "results/esnet-dtn/archive.duckdb"
+NAME_OWN: Final = f"name that of an evaluation, such as {EXAMPLE}, which `make report` builds"
 # Of another file, one that was cut, and one with other bytes.
 BROKEN: Final = re.compile("not a valid DuckDB database|Could not read enough bytes|Corrupt database file")
 ZONED: Final = " WITH TIME ZONE"
@@ -23,8 +24,7 @@ def open_database(path: Path, *, read_only: bool = True) -> duckdb.DuckDBPyConne
         raise InputError(f"{path} is not a database; sql \"FROM '{path}'\" asks a file") from error
     except duckdb.Error as error:
         if BROKEN.search(str(error)):
-            advice = f"name that of an evaluation, such as {EXAMPLE}, which `make report` builds"
-            raise InputError(f"{path} is not a database, or a damaged one; {advice}") from error
+            raise InputError(f"{path} is not a database, or a damaged one; {NAME_OWN}") from error
         if path.is_file():
             raise InputError(f"{path} cannot be opened: {str(error).partition(chr(10))[0]}") from error
         within = min((*path.glob("*.duckdb"), *path.glob("*/*.duckdb")), default=EXAMPLE)

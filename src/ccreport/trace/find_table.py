@@ -21,6 +21,7 @@ from ccreport.core.evaluation import (
 )
 from ccreport.core.schema_problems import find_near, guess, guess_near
 from ccreport.summarise.database import connect
+from ccreport.summarise.open_database import NAME_OWN
 from ccreport.summarise.open_results import is_outdated, open_results
 from ccreport.trace.absent_tables import describe_column, describe_run, describe_view
 
@@ -84,13 +85,16 @@ def describe_unconfigured(asked: Path | None) -> str | None:
     return f"note: {first} is asked first, as the configured evaluation `{configured}` {why}; --database names others"
 
 
-def find_databases(place: Path) -> list[Path]:
+def find_databases(place: Path, *, is_any: bool = False) -> list[Path]:
     """Return the database at a place, or those of a folder of results, that of the configured evaluation first.
 
     Databases that are older than the last reading of an archive come last. A relative folder that does not exist is
-    searched for in the checkout, too. Raise InputError where there is no database.
+    searched for in the checkout, too. Raise InputError where there is no database, or, unless it may be `is_any`, where
+    that at the place is of something else.
     """
     if place.is_file():
+        if not (is_any or is_own(place)):
+            raise InputError(f"{place} has no tables of ccreport; {NAME_OWN}")
         return [place]
     for folder in (place, SCHEMAS.parent / place):
         if found := sorted({*folder.glob(DATABASE), *folder.glob(f"*/{DATABASE}")}):
@@ -106,6 +110,12 @@ def find_databases(place: Path) -> list[Path]:
     known = f"--database names another: {', '.join(sorted(evaluations.values()))}" if evaluations else ""
     meant = f"did you mean `{evaluations[near]}`?" if near else known or "`make report` builds one"
     raise InputError(f"no database at {place}; {meant}")
+
+
+def is_own(database: Path) -> bool:
+    """Tell whether a database is of results, which all have a table of runs."""
+    with connect(database) as connection:
+        return bool(connection.execute("SELECT 1 FROM (SHOW TABLES) WHERE name = 'runs'").fetchall())
 
 
 def find_elsewhere(table: str, database: Path) -> str:

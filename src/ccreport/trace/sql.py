@@ -20,7 +20,14 @@ from ccreport.summarise.database import QueryError, quote_name, read_files
 from ccreport.summarise.open_results import asking_from, open_results
 from ccreport.summarise.refused_sql import TABLE, describe_refusal
 from ccreport.summarise.view_columns import describe_columns, list_closed
-from ccreport.trace.find_table import find_databases, find_elsewhere, find_results, list_published, note_unconfigured
+from ccreport.trace.find_table import (
+    find_databases,
+    find_elsewhere,
+    find_results,
+    is_own,
+    list_published,
+    note_unconfigured,
+)
 from ccreport.trace.queries.absent_files import describe_absent_file
 from ccreport.trace.queries.absent_values import describe_absent_values
 from ccreport.trace.queries.copy_target import refuse_target
@@ -97,7 +104,7 @@ def sql(query: str = TABLES, /, database: Path | None = None, rows: int = 100) -
     if rows < 1:
         raise InputError(f"--rows {rows} would show nothing; COUNT(*) in the query counts rows")
     width = shutil.get_terminal_size((WIDE, 0)).columns
-    place = find_databases(find_results(database))[0]
+    place = find_databases(find_results(database), is_any=True)[0]
     folder, called_in = place.resolve().parent, Path.cwd()
     note_unconfigured(database)
     with open_results(place) as connection, asking_from(called_in, connection):
@@ -149,7 +156,9 @@ def sql(query: str = TABLES, /, database: Path | None = None, rows: int = 100) -
             if ATTACHED in str(error):
                 raise QueryError(READ_ONLY) from error
             told = describe_refusal(error, connection, query)
-            raise QueryError(f"{told}{LISTED if lacking and ';' not in told else ''}") from error
+            if lacking and ";" not in told:
+                told += LISTED if is_own(place) else f"; {place} has no tables of ccreport{LISTED}"
+            raise QueryError(told) from error
     # A terminal obeys what a name of the archive may contain.
     print("\n".join(map(display_name, shown.splitlines())))
     for hint in hints:
