@@ -36,6 +36,7 @@ from ccreport.trace.origins.sources import describe_numbers, describe_sources
 from ccreport.trace.raw_files import load_files_by_algorithm
 from ccreport.trace.rows.load_trace import PARTS, load_trace, recompute_row
 from ccreport.trace.rows.select_rows import find_row, name_row
+from ccreport.workflow_fixes.build_lock import lock_results
 
 
 def test_a_row_of_every_table_is_the_same_from_its_runs_alone(database: Path) -> None:
@@ -458,6 +459,14 @@ def test_files_that_are_gone_are_said_in_one_line(tmp_path: Path, capsys: pytest
     said = capsys.readouterr().err
     assert f"{database} cannot be read: files that it was made from are gone; build its evaluation once more: " in said
     assert said.count("\n") == 1
+    # While a build runs they may be there again soon, and so may a whole database.
+    under_way = f" a build writes into {tmp_path / 'results'} now; ask again when it has ended\n"
+    with lock_results(tmp_path / "results"):
+        assert main(["sql", "FROM runs", "--database", str(database)]) == 1
+        assert capsys.readouterr().err.endswith(f"files that it was made from are gone;{under_way}")
+        database.write_bytes(b"")
+        assert main(["sql", "FROM runs", "--database", str(database)]) == 1
+        assert capsys.readouterr().err.endswith(f"{database} cannot be opened:{under_way}")
 
 
 def test_without_a_table_all_are_listed(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -7,6 +7,7 @@ from typing import Any, Final
 import duckdb
 
 from ccreport.core.errors import InputError
+from ccreport.workflow_fixes.build_lock import describe_build
 
 EXAMPLE: Final = "results/esnet-dtn/archive.duckdb"
 NAME_OWN: Final = f"name that of an evaluation, such as {EXAMPLE}, which `make report` builds"
@@ -23,6 +24,8 @@ def open_database(path: Path, *, read_only: bool = True) -> duckdb.DuckDBPyConne
         # It takes a CSV, Parquet or JSON file for a database in memory.
         raise InputError(f"{path} is not a database; sql \"FROM '{path}'\" asks a file") from error
     except duckdb.Error as error:
+        if under_way := describe_build(path.resolve().parent.parent):
+            raise InputError(f"{path} cannot be opened: {under_way}") from error
         if BROKEN.search(str(error)):
             raise InputError(f"{path} is not a database, or a damaged one; {NAME_OWN}") from error
         if path.is_file():

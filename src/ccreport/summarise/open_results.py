@@ -12,6 +12,7 @@ import duckdb
 
 from ccreport.core.errors import InputError
 from ccreport.summarise.database import connect, quote_name, read_files
+from ccreport.workflow_fixes.build_lock import describe_build
 
 # SELECT * FROM read_parquet(list_value('results/tables/runs/first.parquet'))
 READ_FILE: Final = re.compile(r"read_parquet\((?:(?:\w+\.)*list_value\(|\[)?'((?:[^']|'')+)'")
@@ -49,7 +50,8 @@ def open_results(database: Path) -> Iterator[duckdb.DuckDBPyConnection]:
             try:
                 yield connection
             except duckdb.IOException as error:
-                raise InputError(f"{database} cannot be read: {_shorten(error)}; {REBUILD}") from error
+                advice = _advise(whole.parent.parent)
+                raise InputError(f"{database} cannot be read: {_shorten(error)}; {advice}") from error
 
 
 @contextlib.contextmanager
@@ -73,6 +75,10 @@ def _list_files(connection: duckdb.DuckDBPyConnection) -> dict[str, list[Path]]:
     }
 
 
+def _advise(results: Path) -> str:
+    return describe_build(results) or REBUILD
+
+
 def _shorten(error: duckdb.IOException) -> str:
     """Return what DuckDB says of files that it cannot read, in one line."""
     said = str(error).partition("\n")[0]
@@ -93,11 +99,11 @@ def _find_root(database: Path, path: Path, aside: Path) -> Path:
             return folder
     if path.is_absolute():
         problem = f"reads {path}: it was built with an absolute path of results, and these are not there"
-        raise InputError(f"{database} {problem}; {REBUILD}")
+        raise InputError(f"{database} {problem}; {_advise(results)}")
     for number in range(1, len(path.parts)):
         if (results / Path(*path.parts[number:])).is_file():
             name = aside.joinpath(*path.parts[:number])
             name.parent.mkdir(parents=True, exist_ok=True)
             name.symlink_to(results)
             return aside
-    raise InputError(f"{database} reads {path}, which is not beside it; {REBUILD}")
+    raise InputError(f"{database} reads {path}, which is not beside it; {_advise(results)}")

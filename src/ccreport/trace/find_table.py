@@ -24,6 +24,7 @@ from ccreport.summarise.database import connect
 from ccreport.summarise.open_database import NAME_OWN
 from ccreport.summarise.open_results import is_outdated, open_results
 from ccreport.trace.absent_tables import describe_column, describe_run, describe_view
+from ccreport.workflow_fixes.build_lock import describe_build
 
 DATABASE: Final = "archive.duckdb"
 CONFIG: Final = "config.yaml"
@@ -108,7 +109,11 @@ def find_databases(place: Path, *, is_any: bool = False) -> list[Path]:
     evaluations = {database.parent.name: str(database.parent) for database in results.glob(f"*/{DATABASE}")}
     near = find_near(place.name, evaluations)
     known = f"--database names another: {', '.join(sorted(evaluations.values()))}" if evaluations else ""
-    meant = f"did you mean `{evaluations[near]}`?" if near else known or "`make report` builds one"
+    meant = (
+        f"did you mean `{evaluations[near]}`?"
+        if near
+        else known or describe_build(results) or "`make report` builds one"
+    )
     raise InputError(f"no database at {place}; {meant}")
 
 

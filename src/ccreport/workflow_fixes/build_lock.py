@@ -16,6 +16,7 @@ NAME: Final = ".build.lock"
 OTHER_BUILD: Final = (
     "another build writes into {results}; wait until it has ended, or name another folder by pathvars.results"
 )
+UNDER_WAY: Final = "a build writes into {results} now; ask again when it has ended"
 # flock(2); on a network file system another machine's lock may be reported as the second.
 TAKEN: Final = (errno.EWOULDBLOCK, errno.EACCES)
 
@@ -43,9 +44,19 @@ def lock_results(results: Path) -> TextIO:
 
 def check_unlocked(results: Path) -> None:
     """Raise InputError where another process holds the lock of a results folder; nothing is written."""
+    if _is_locked(results):
+        raise InputError(OTHER_BUILD.format(results=results))
+
+
+def describe_build(results: Path) -> str:
+    """Return what to do where files of results are not there because a build makes them anew; nothing without one."""
+    return UNDER_WAY.format(results=results) if _is_locked(results) else ""
+
+
+def _is_locked(results: Path) -> bool:
     try:
         with (results / NAME).open(encoding="utf-8") as lock:
             fcntl.flock(lock, fcntl.LOCK_SH | fcntl.LOCK_NB)
     except OSError as error:
-        if error.errno == errno.EWOULDBLOCK:
-            raise InputError(OTHER_BUILD.format(results=results)) from error
+        return error.errno == errno.EWOULDBLOCK
+    return False
