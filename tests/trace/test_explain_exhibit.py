@@ -1,6 +1,7 @@
 """`explain` of figures, and of tables by the numbers that a report shows."""
 
 import re
+import shutil
 from pathlib import Path
 
 import pytest
@@ -154,6 +155,17 @@ def test_all_of_a_kind_are_listed(results: Path, capsys: pytest.CaptureFixture[s
 def test_what_is_not_there(given: list[str], said: str, results: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["explain", *given, "--database", str(results)]) == 1
     assert capsys.readouterr().err.startswith(f"ccreport: {said}")
+
+
+def test_a_number_that_is_not_there_has_all_others_beside_it(
+    results: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    shutil.copytree(results, tmp_path / "results")
+    missing = tmp_path / "results/esnet-dtn/figures/figure_14/missing.txt"
+    missing.parent.mkdir()
+    missing.write_text("No run.\n")
+    assert main(["explain", "Figure 99", "--database", str(tmp_path / "results")]) == 1
+    assert re.search(r"; its figures are 2, .*, 13, S1, .*, S\d+, and without data 14\n$", capsys.readouterr().err)
 
 
 @pytest.mark.parametrize(

@@ -53,11 +53,15 @@ def find_exhibit(place: Path, name: str, evaluation: str = "") -> tuple[Path, Ex
         own = list_declared(databases[0], evaluation).values()
         of_figures = {exhibit.number for exhibit in own if exhibit.is_figure}
         # By its number alone a figure is meant.
-        shown = [one for one in own if one.is_figure == (kind == "figure") and not one.is_missing]
-        numbers = [one.number if one.is_figure else call_table(one, of_figures) for one in shown]
-        if numbers:
+        numbers: dict[bool, list[str]] = {False: [], True: []}
+        for one in own:
+            if one.is_figure == (kind == "figure"):
+                numbers[one.is_missing].append(one.number if one.is_figure else call_table(one, of_figures))
+        shown, without = (", ".join(numbers[is_missing]) for is_missing in (False, True))
+        if shown:
             evaluation = databases[0].resolve().parent.name
-            raise InputError(f"the report on {evaluation} has no {name}; its {kind}s are {', '.join(numbers)}")
+            told = f"{shown}, and without data {without}" if without else shown
+            raise InputError(f"the report on {evaluation} has no {name}; its {kind}s are {told}")
     word, _, behind = map(str.strip, name.partition(" "))
     if (meant := find_near(word, KINDS)) and word.casefold() not in KINDS and IS_NUMBER.fullmatch(behind):
         raise InputError(f"no published table, claim or figure `{name}`; did you mean `{meant} {behind}`?")
