@@ -12,6 +12,7 @@ from archives import ROOT
 
 from ccreport.__main__ import main
 from ccreport.summarise.database import read_files
+from ccreport.trace.queries.absent_files import describe_absent_file
 
 
 def test_a_check_of_a_claim_can_be_tried_in_sql(database: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -420,6 +421,15 @@ def test_rows_go_through_a_pipe_as_json(database: Path, capfd: pytest.CaptureFix
     assert query.partition("TO")[2] in (ROOT / "reports/commands.qmd").read_text()
     assert main(["sql", query, "--database", str(database)]) == 0
     assert capfd.readouterr().out == '{"number":7}\n'
+
+
+@pytest.mark.parametrize(("extension", "said"), [("httpfs", "only files of this machine"), ("excel", "DuckDB's ext")])
+def test_a_file_that_needs_an_extension_is_told(extension: str, said: str) -> None:
+    error = duckdb.Error(
+        f"An error occurred while trying to automatically install the required extension '{extension}:\n"
+        f'Extension "/home/x/{extension}.duckdb_extension" not found.'
+    )
+    assert describe_absent_file(error, "FROM 'http://127.0.0.1:9/x.parquet'", Path(), Path()).startswith(said)
 
 
 def test_an_answer_that_cannot_be_saved_is_not_the_databases_fault(

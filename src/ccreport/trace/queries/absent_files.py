@@ -13,11 +13,14 @@ from ccreport.core.schema_problems import find_near
 UNQUOTED: Final = re.compile(r"\b(FROM|JOIN|TO)\s+([\w.~*:+-]*/[^\s;,()'\"]*)", re.IGNORECASE)
 # No files found that match the pattern "runs.parquet" · Table with name results/runs does not exist!
 ABSENT: Final = re.compile(r'No files found that match the pattern "(.+?)"|Table with name (\S*/\S*) does not exist')
+# An error occurred while trying to automatically install the required extension 'httpfs:
+EXTENSION: Final = re.compile(r"the required extension '(\w+)")
+REMOTE: Final = "httpfs"
 PARQUET: Final = "*.parquet"
 
 
 def describe_absent_file(error: duckdb.Error, query: str, folder: Path, root: Path) -> str:
-    """Return what to say of a file that a query names without quotes, or that does not exist; nothing of other errors.
+    """Return what to say of a file named without quotes, absent, or on another machine; nothing of other errors.
 
     It was looked for from `folder`; that which is meant may be below `root`, where the results are.
     """
@@ -25,6 +28,10 @@ def describe_absent_file(error: duckdb.Error, query: str, folder: Path, root: Pa
         word, path = unquoted.groups()
         meant = None if word.upper() == "TO" else _find_meant(path, folder, root)
         return f"a file takes single quotes: {word} '{meant or path}'"
+    if lacking := EXTENSION.search(str(error)):
+        if lacking[1] == REMOTE:
+            return "only files of this machine are read and written; download the file first, then name the copy"
+        return f"DuckDB's extension {lacking[1]}, which such files need, is not installed; name .csv, .json or .parquet"
     if absent := ABSENT.search(str(error)):
         path = absent[1] or absent[2]
         meant = _find_meant(path, folder, root)
