@@ -506,11 +506,15 @@ def test_an_answer_is_not_saved_among_the_files_of_a_build(
         Path(folder).mkdir(parents=True)
     Path("linked").symlink_to("results")
     for database in ("results/own/archive.duckdb", "other.duckdb"):
-        duckdb.connect(database).close()
+        with duckdb.connect(database) as connection:
+            connection.execute("CREATE TABLE runs AS SELECT 'r1' AS run_id")
     asked = ["--database", own]
     before = sorted(Path("results").rglob("*"))
-    assert main(["sql", query, *asked]) == 1
-    assert capsys.readouterr().err.endswith(f" would change {own}, which only a build writes; name a file elsewhere\n")
+    written = "results/own/new.csv" if own == "results" else own
+    for command in (["sql", query], ["export", "r1", "--output", written]):
+        assert main([*command, *asked]) == 1
+        said = f" would change {own}, which only a build writes; name a file elsewhere\n"
+        assert capsys.readouterr().err.endswith(said)
     assert sorted(Path("results").rglob("*")) == before
     assert main(["sql", "COPY (SELECT 'TO ''results/x''' AS told) TO 'elsewhere/x.csv'", *asked]) == 0
     assert main(["sql", "COPY (SELECT 1) TO 'x.csv'", *asked]) == 0

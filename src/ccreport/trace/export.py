@@ -17,6 +17,7 @@ from ccreport.storage.writable import check_file
 from ccreport.summarise.open_results import open_results
 from ccreport.trace.find_table import find_databases, find_results
 from ccreport.trace.qlog import convert_for_qvis, describe_flow, list_sent, write_file
+from ccreport.trace.queries.copy_target import describe_target
 
 SHOWN: Final = 5
 LISTED: Final = '`python -m ccreport sql "SELECT run_id FROM runs"{database}` lists them'
@@ -43,9 +44,12 @@ def export(
     """
     if qlog and qvis:
         raise InputError("--qlog and --qvis are one file each; name one of the two")
+    place = find_databases(find_results(database))[0]
     if output is not None:
         check_file(output, "--output")
-    with open_results(find_databases(find_results(database))[0]) as connection:
+        if problem := describe_target(output, place):
+            raise InputError(f"--output {output} {problem}")
+    with open_results(place) as connection:
         run_id = find_run(connection, run, database)
         text = write_qlog(connection, run_id, qvis=qvis) if qlog or qvis else _write_flows(connection, run_id)
     if output is None:

@@ -122,7 +122,7 @@ def sql(query: str = TABLES, /, database: Path | None = None, rows: int = 100) -
             if statements[0].type in WRITES:
                 raise QueryError(READ_ONLY)
             if statements[0].type in COPIES:
-                refuse_target(query, called_in, place.resolve())
+                refuse_target(query, called_in, place)
             if statements[0].type == duckdb.StatementType.COPY:
                 # The standard output may be what the rows went to.
                 (count,) = connection.execute(query).fetchone() or (0,)

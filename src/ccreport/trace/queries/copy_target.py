@@ -1,4 +1,4 @@
-"""Files that a query writes: anywhere but among those of a build, which its later steps read."""
+"""Files that people have answers written to: anywhere but among those of a build, which its later steps read."""
 
 import re
 from pathlib import Path
@@ -15,10 +15,14 @@ TABLES: Final = "tables"
 
 def refuse_target(query: str, folder: Path, database: Path) -> None:
     """Raise QueryError where a COPY, asked from a folder, would write a database or into the results it belongs to."""
-    results = database.parent.parent
-    own = results if (results / TABLES).is_dir() else database
     for _, target in TARGET.findall(query)[-1:]:
-        if (folder / Path(target).expanduser()).resolve().is_relative_to(own):
-            raise QueryError(
-                f"'{target}' would change {show_path(own)}, which only a build writes; name a file elsewhere"
-            )
+        if problem := describe_target(folder / Path(target).expanduser(), database):
+            raise QueryError(f"'{target}' {problem}")
+
+
+def describe_target(target: Path, database: Path) -> str:
+    """Return why a file is not written that would be a database or among the results it belongs to; else nothing."""
+    results = database.resolve().parent.parent
+    own = results if (results / TABLES).is_dir() else database.resolve()
+    is_own = target.resolve().is_relative_to(own)
+    return f"would change {show_path(own)}, which only a build writes; name a file elsewhere" if is_own else ""
