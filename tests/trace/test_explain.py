@@ -36,7 +36,8 @@ from ccreport.trace.origins.sources import describe_numbers, describe_sources
 from ccreport.trace.raw_files import load_files_by_algorithm
 from ccreport.trace.rows.load_trace import PARTS, load_trace, recompute_row
 from ccreport.trace.rows.select_rows import find_row, name_row
-from ccreport.workflow_fixes.build_lock import lock_results
+from ccreport.workflow_fixes.build_lock import describe_build, lock_results
+from ccreport.workflow_fixes.orphans import BUILD_PID_VARIABLE
 
 
 def test_a_row_of_every_table_is_the_same_from_its_runs_alone(database: Path) -> None:
@@ -436,7 +437,10 @@ def test_a_folder_of_results_has_the_database_of_a_table(tmp_path: Path, monkeyp
     assert find_database(tmp_path / "results", "jobs") == tmp_path / "results/a/archive.duckdb"
 
 
-def test_files_that_are_gone_are_said_in_one_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_files_that_are_gone_are_said_in_one_line(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.delenv(BUILD_PID_VARIABLE, raising=False)
     (tmp_path / "results/own").mkdir(parents=True)
     pl.DataFrame({"run_id": ["one"]}).write_parquet(tmp_path / "results/runs.parquet")
     database = tmp_path / "results/own/archive.duckdb"
@@ -467,6 +471,9 @@ def test_files_that_are_gone_are_said_in_one_line(tmp_path: Path, capsys: pytest
         database.write_bytes(b"")
         assert main(["sql", "FROM runs", "--database", str(database)]) == 1
         assert capsys.readouterr().err.endswith(f"{database} cannot be opened:{under_way}")
+        # A build has files that are gone in its own steps only by a fault.
+        monkeypatch.setenv(BUILD_PID_VARIABLE, "1")
+        assert describe_build(tmp_path / "results") == ""
 
 
 def test_without_a_table_all_are_listed(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

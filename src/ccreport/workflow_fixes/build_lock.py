@@ -7,10 +7,12 @@ neither fault, and ends with the process that holds it.
 
 import errno
 import fcntl
+import os
 from pathlib import Path
 from typing import Final, TextIO
 
 from ccreport.core.errors import InputError
+from ccreport.workflow_fixes.orphans import BUILD_PID_VARIABLE
 
 NAME: Final = ".build.lock"
 OTHER_BUILD: Final = (
@@ -49,8 +51,9 @@ def check_unlocked(results: Path) -> None:
 
 
 def describe_build(results: Path) -> str:
-    """Return what to do where files of results are not there because a build makes them anew; nothing without one."""
-    return UNDER_WAY.format(results=results) if _is_locked(results) else ""
+    """Return what to do where files of results are not there because another build makes them anew; else nothing."""
+    is_of_build = BUILD_PID_VARIABLE in os.environ
+    return UNDER_WAY.format(results=results) if not is_of_build and _is_locked(results) else ""
 
 
 def _is_locked(results: Path) -> bool:
