@@ -113,7 +113,7 @@ def test_a_word_gives_the_bounds_and_a_release_has_them_beside_it(tmp_path: Path
             ", at_least: 800, at_most: 950, paper: 870_000_000",
             r":10: claims.one, check `a`: `paper` is 8.7e\+08 and a bound 800; write both in the same unit",
         ),
-        (", word: over", r":10: claims.one, check `a`: `over` is of a number; write it as `paper`, or as `of` where"),
+        (", word: over", r":10: claims.one, check `a`: `over` needs a number; write it as `paper`, or as `of` where"),
         (", at_least: 5, at_most: 3", r":10: claims.one, check `a`: no value is at least 5 and at most 3"),
     ],
 )

@@ -220,8 +220,8 @@ def list_wrong_bounds(claim: str, checks: Sequence[Mapping[str, Any]]) -> Iterat
         # A release has the numbers beside the word.
         elif word is not None and given and given != bound_check(check):
             yield place, f"claims.{claim}.checks: `{word}` gives the bounds, so there is no other at_least or at_most"
-        elif word is not None and not {"of", "paper"} & check.keys() and _is_of_number(WORDS[word]):
-            said = f"claims.{claim}, check `{check['name']}`: `{word}` is of a number"
+        elif word is not None and not {"of", "paper"} & check.keys() and _needs_number(WORDS[word]):
+            said = f"claims.{claim}, check `{check['name']}`: `{word}` needs a number"
             yield place, f"{said}; write it as `paper`, or as `of` where the publication's value is another"
         elif word is None and not given:
             said = f"claims.{claim}, check `{check['name']}`: nothing says which values it accepts"
@@ -234,7 +234,7 @@ def list_wrong_bounds(claim: str, checks: Sequence[Mapping[str, Any]]) -> Iterat
             yield (*place[:-1], "paper"), f"{said}; write both in the same unit"
 
 
-def _is_of_number(word: Word) -> bool:
+def _needs_number(word: Word) -> bool:
     return word.bound(1) != word.bound(2)
 
 

@@ -60,7 +60,9 @@ def _find_near_path(path: Path, start: Path) -> Path | None:
     # A folder that may not be listed has no names to guess.
     with contextlib.suppress(OSError):
         # Tables are folders of Parquet files: runs.parquet is runs/*.parquet.
-        entries = {one.name.split(".")[0]: one for one in parent.iterdir() if one.is_dir() or one.suffix == path.suffix}
+        entries = {
+            near.name.split(".")[0]: near for near in parent.iterdir() if near.is_dir() or near.suffix == path.suffix
+        }
         near = find_near(path.name.split(".")[0], entries)
         return entries[near] if near else None
     return None
