@@ -92,6 +92,21 @@ def test_conditions_that_no_row_meets_together(query: str, told: str, connection
             "These means pool up to 2 values of `rtt_ms`; add it to GROUP BY to tell them apart",
         ),
         ("SELECT avg(goodput_bps) FROM measured WHERE sharing = 'alone' AND rtt_ms = 10", ""),
+        # What is joined tells nothing apart that the groups do not.
+        (
+            (
+                "SELECT m.algorithm, avg(m.goodput_bps) FROM measured AS m JOIN runs AS r USING (run_id)"
+                " WHERE m.sharing = 'alone' GROUP BY 1"
+            ),
+            "These means pool up to 2 values of `rtt_ms`; add it to GROUP BY to tell them apart",
+        ),
+        (
+            (
+                "SELECT r.rtt_ms, m.algorithm, avg(goodput_bps) FROM runs AS r JOIN measured AS m USING (run_id)"
+                " WHERE m.sharing = 'alone' GROUP BY ALL"
+            ),
+            "",
+        ),
         # Neither numbers of other things nor queries within are looked at.
         ("SELECT count(*), avg(duration_s) FROM measured", ""),
         ("SELECT avg(goodput_bps) FROM (FROM measured)", ""),

@@ -167,14 +167,21 @@ def test_an_empty_query_is_refused(query: str, database: Path, capsys: pytest.Ca
         ("FROM runs WHERE job = 10", "`job` holds text, which takes single quotes\n"),
         ("FROM runs WHERE job > 10", "; text takes single quotes\n"),
         ("FROM runs WHERE job = ’j’", "; if it is text, write 'j'\n"),
-        ("SELECT test_group FROM runs", "; `measured`, `labelled_runs`, `algorithm_runs` have it"),
-        ("SELECT r.rtt_bucket FROM runs AS r", "? `measured`, `labelled_runs`, `algorithm_runs` have `rtt_bucket`"),
+        ("SELECT test_group FROM runs", "; `labelled_runs`, `measured`, `algorithm_runs` have it"),
+        ("SELECT r.rtt_bucket FROM runs AS r", "? `labelled_runs`, `measured`, `algorithm_runs` have `rtt_bucket`"),
         ("SELECT cc, avg(goodput_bps) FROM runs GROUP BY cc", "? `measured`, `algorithm_runs`, `flows` have `cc`"),
         # Of a table of few columns these are named before others that have it.
         ("SELECT status FROM raw_files", "; did you mean `state`? `grouped_requests`, "),
-        ("SELECT rtt_ms FROM raw_files", "size_bytes, sha256, state, rule, reason; `measured`, "),
+        ("SELECT rtt_ms FROM raw_files", "size_bytes, sha256, state, rule, reason; `runs`, "),
         ("SELECT goodput FROM runs", "; did you mean `goodput_bps`?"),
         ("FROM table_2", "; did you mean `table_2_testbed`?"),
+        ("help", '"help"; a query begins with SELECT or FROM, as FROM runs; `sql` alone lists the tables\n'),
+        (".tables", '"."; a query begins with SELECT or FROM, as FROM runs; `sql` alone lists the tables\n'),
+        ("FROM 'Table II'", "does not exist; `sql` without a query lists the tables\n"),
+        (
+            "FROM means",
+            "; an evaluation has it that declares it under `tables`, and none does here\n",
+        ),
         ("COPY FROM runs TO 'x.csv'", "; write COPY (FROM runs) TO 'file.csv'\n"),
         ("COPY (FROM runs) TO 'x.xlsx'", 'name "xlsx" is not in the catalog; name a file that ends in .csv, .json or'),
         ("SELECT mode, count(*) FROM runs GROUP mode", "; write GROUP BY mode\n"),
@@ -296,6 +303,10 @@ def test_files_that_a_query_names_are_found_from_the_folder_that_it_is_asked_in(
         ),
         ("FROM 'results/tables'", "no file `results/tables` below {}"),
         (
+            "FROM 'table.csv'",
+            "no file `table.csv` below {}; did you mean 'results/other/summaries/table.csv'?",
+        ),
+        (
             "FROM 'results/own/summary.csv'",
             "no file `results/own/summary.csv` below {}; did you mean 'results/own/summaries.csv'?",
         ),
@@ -308,9 +319,10 @@ def test_files_that_a_query_names_are_found_from_the_folder_that_it_is_asked_in(
 def test_sql_names_the_file_that_is_meant_and_where_it_looked(
     query: str, told: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    for folder in ("tables/runs", "own"):
+    for folder in ("tables/runs", "own", "other/summaries"):
         (tmp_path / "checkout/results" / folder).mkdir(parents=True)
     monkeypatch.chdir(tmp_path / "checkout")
+    Path("results/other/summaries/table.csv").touch()
     pl.DataFrame({"number": [1]}).write_parquet("results/tables/runs/first.parquet")
     Path("results/own/summaries.csv").write_text("n\n1\n")
     duckdb.connect("results/own/archive.duckdb").close()
@@ -518,6 +530,28 @@ def test_an_answer_is_not_saved_among_the_files_of_a_build(
     assert sorted(Path("results").rglob("*")) == before
     assert main(["sql", "COPY (SELECT 'TO ''results/x''' AS told) TO 'elsewhere/x.csv'", *asked]) == 0
     assert main(["sql", "COPY (SELECT 1) TO 'x.csv'", *asked]) == 0
+
+
+def test_an_answer_replaces_neither_a_raw_file_nor_one_that_is_no_answer(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    for folder in ("results/tables", "results/own", "mine/raw"):
+        Path(folder).mkdir(parents=True)
+    with duckdb.connect("results/own/archive.duckdb") as connection:
+        connection.execute("CREATE TABLE runs AS SELECT 'r1' AS run_id")
+    for archive in ("mine/raw", "[mine/raw, mine/more]", "{path: mine/raw}"):
+        Path("config.yaml").write_text(f"archive: {archive}\n")
+        for target, problem in (
+            ("mine/raw/new.csv", "would change the archive mine/raw; name a file elsewhere"),
+            ("config.yaml", "is there already and is no answer, by its name; name another file, such as answer.csv"),
+        ):
+            assert main(["sql", f"COPY (SELECT 1) TO '{target}' (FORMAT csv)"]) == 1
+            assert capsys.readouterr().err.endswith(f"ccreport: '{target}' {problem}\n")
+            assert main(["export", "r1", "--output", target]) == 1
+            assert capsys.readouterr().err.endswith(f"ccreport: --output {target} {problem}\n")
+        assert Path("config.yaml").read_text() == f"archive: {archive}\n"
+    assert not list(Path("mine/raw").iterdir())
 
 
 @pytest.mark.parametrize("name", ["rows.csv", "rows.parquet"])

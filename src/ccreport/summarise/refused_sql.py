@@ -52,9 +52,9 @@ CURLY_QUOTES: Final = "‘’‚‛“”„`´"
 NUMBER: Final = re.compile(r"\s*(-?\d+(?:\.\d+)?)\s*%?\s*")
 COMPARED: Final = re.compile(r"([\w.]+)\s*([<>=!]+|\bIN\s*\()\s*$", re.IGNORECASE)
 # Table with name table_2 does not exist!
-TABLE: Final = re.compile(r"Table with name (\w+) does not exist")
-# Of all tables with a column, those that hold the most runs or flows come first.
-FULLEST: Final = ("measured", "labelled_runs", "algorithm_runs", "flows", "samples")
+TABLE: Final = re.compile(r"Table with name (\w[^/]*?) does not exist")
+# Of all tables with a column, one with a row for each run comes first: joined, it counts nothing twice.
+FULLEST: Final = ("runs", "labelled_runs", "measured", "algorithm_runs", "flows", "samples")
 TABLES_AT_MOST: Final = 3
 # Of a table with few columns all are named.
 FEW_COLUMNS: Final = 20
@@ -135,6 +135,8 @@ def describe_refusal(
         return f"{said}; a number has a decimal point: {number[1]}.{number[2]}"
     if SYNTAX in said and (open_count := (condition or query).count("(") - (condition or query).count(")")):
         return f"{said}; {'a closing' if open_count > 0 else 'an opening'} parenthesis is missing"
+    if connection and SYNTAX in said and len(find_tokens(error)) == 1:
+        return f"{said}; a query begins with SELECT or FROM, as FROM runs; `sql` alone lists the tables"
     if reserved := RESERVED.search(said):
         return f"{said}; text takes single quotes ({_quote(reserved[1], query)}), a column of this name double ones"
     hint = (_name_tables(connection, said, query) or _name_table(connection, said)) if connection else ""

@@ -57,11 +57,11 @@ def explain(
     name or number, as 'claim 2', which prints its checks with values, bounds, queries and runs; or a figure's name or
     number, as S6; without it all are listed, by `figures` those. `evaluation` is the name or file of the evaluation to
     ask, of a claim also its file, if that has moved since the build. `row` names a table's cell, as `test_group=no
-    loss,flows_count=16`: each as key=value, with a value of the CSV file or some words of it; numbers also by <, <=, >
-    and >=, as `flows_count>=16`; without it a table's rows are listed, with the runs that it leaves out. `column` names
-    it as well: it does not matter which of the two options a key is in. `database` is an evaluation's, or a folder of
-    results, where the configured evaluation goes before others; without it, the folder that config.yaml names. `full`
-    lists all runs and raw files, and prints a long query, too.
+    loss,flows_count=16`: each as key=value, with a value of the CSV file or some words of it; keys that are numbers by
+    <, <=, > and >= too, as `flows_count>=16`; without it a table's rows are listed, with the runs that it leaves out.
+    `column` names it as well: it does not matter which of the two options a key is in. `database` is an evaluation's,
+    or a folder of results, where the configured evaluation goes before others; without it, the folder that config.yaml
+    names. `full` lists all runs and raw files, and prints a long query, too.
     """
     place = find_results(database)
     if evaluation:

@@ -128,7 +128,7 @@ def find_elsewhere(table: str, database: Path) -> str:
     others = (other for other in sorted(database.parent.parent.glob(f"*/{DATABASE}")) if other != database)
     folders = [other.parent for other in others if table in (*list_tables(other), *_list_views(other))]
     if not folders:
-        return ""
+        return "; an evaluation has it that declares it under `tables`, and none does here" if table in QUERIES else ""
     names = ", ".join(folder.name for folder in folders)
     having = f"evaluation {names} has" if len(folders) == 1 else f"evaluations {names} have"
     return f"; the {having} it: --database {' or '.join(map(show_path, folders))}"
@@ -160,9 +160,16 @@ def _choose_configured(declared: Mapping[str, Any], folder: Path) -> str:
     return Path(str(name)).stem if name != AUTO else choose_evaluation(_list_archives(declared, folder))
 
 
+def find_archives(results: Path) -> list[Path]:
+    """Return the archive, or its parts, that the configuration beside a folder of results names."""
+    found = _read_config(results)
+    return _list_archives(*found) if found else []
+
+
 def _list_archives(declared: Mapping[str, Any], folder: Path) -> list[Path]:
     archive = declared.get("archive", SAMPLE)
-    return [folder / archive] if isinstance(archive, str | Path) else []
+    place = archive.get("path") if isinstance(archive, dict) else archive
+    return [folder / part for part in (place if isinstance(place, list) else [place]) if isinstance(part, str | Path)]
 
 
 def advise_build(name: str, place: Path) -> str:

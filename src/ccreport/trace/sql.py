@@ -51,7 +51,7 @@ GUIDE: Final = (
     ("measured", MEANS),
 )
 # What people type for these.
-SHOWN: Final = ("SHOW TABLES", "PRAGMA SHOW_TABLES")
+SHOWN: Final = ("SHOW TABLES", "PRAGMA SHOW_TABLES", "SHOW", "DESCRIBE")
 WRITES: Final = frozenset(
     getattr(duckdb.StatementType, name)
     for name in ("INSERT", "UPDATE", "DELETE", "CREATE", "DROP", "ALTER", "EXPORT", "ATTACH")

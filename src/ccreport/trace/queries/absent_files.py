@@ -17,6 +17,7 @@ ABSENT: Final = re.compile(r'No files found that match the pattern "(.+?)"|Table
 EXTENSION: Final = re.compile(r"the required extension '(\w+)")
 REMOTE: Final = "httpfs"
 PARQUET: Final = "*.parquet"
+PUBLISHED: Final = "*/*/summaries/*"
 
 
 def describe_absent_file(error: duckdb.Error, query: str, folder: Path, root: Path) -> str:
@@ -47,7 +48,9 @@ def _find_meant(path: str, folder: Path, root: Path) -> str | None:
             found = meant / PARQUET if meant.is_dir() else meant
             if meant.is_file() or any(meant.glob(PARQUET)):
                 return str(found.relative_to(start) if start == folder and found.is_relative_to(start) else found)
-    return None
+    # The name of a published table's file alone.
+    published = [found for found in root.glob(PUBLISHED) if found.name == path]
+    return str(min(published).relative_to(root) if folder == root else min(published)) if published else None
 
 
 def _find_near_path(path: Path, start: Path) -> Path | None:

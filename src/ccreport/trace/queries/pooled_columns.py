@@ -32,10 +32,11 @@ SPREADS: Final = (
 def describe_pooled(connection: duckdb.DuckDBPyConnection, query: str) -> list[str]:
     """Return a line on the conditions of which groups pool several values, where a query aggregates a rate of runs.
 
-    Only one SELECT over one view of runs is looked at; of other queries nothing is said.
+    Only one SELECT over a view of runs, alone or joined with tables, is looked at; of other queries nothing is said.
     """
     parsed = parse_query(connection, query)
-    if parsed is None or not _is_of_runs(parsed):
+    of_runs = _find_view(parsed) if parsed else None
+    if parsed is None or of_runs is None:
         return []
     names = {*_list_rate_aggregates(parsed["select_list"])}
     if not names:
@@ -43,7 +44,7 @@ def describe_pooled(connection: duckdb.DuckDBPyConnection, query: str) -> list[s
     pooled: dict[str, int] = {}
     # What else a query has, such as the columns of one around it, is not looked at.
     with contextlib.suppress(duckdb.Error):
-        pooled = _count_pooled(connection, parsed)
+        pooled = _count_pooled(connection, parsed, of_runs)
     if not pooled:
         return []
     first, *others = [f"{count:,} values of `{name}`" for name, count in pooled.items()]
@@ -54,11 +55,22 @@ def describe_pooled(connection: duckdb.DuckDBPyConnection, query: str) -> list[s
     return [f"These {noun} pool up to {several}; add {them} to GROUP BY to tell them apart"]
 
 
-def _is_of_runs(parsed: dict[str, Any]) -> bool:
-    source = parsed.get("from_table", {})
-    view = source.get("table_name", "")
-    is_simple = parsed["type"] == "SELECT_NODE" and source.get("type") == "BASE_TABLE" and not parsed["cte_map"]["map"]
-    return is_simple and (view in VIEWS or view.endswith(OF_TABLES))
+def _find_view(parsed: dict[str, Any]) -> tuple[str, str] | None:
+    """Return the view of runs that a query reads, the first of several, and its name in the query; else None."""
+    if parsed["type"] != "SELECT_NODE" or parsed["cte_map"]["map"]:
+        return None
+    sources = [*_list_sources(parsed.get("from_table", {}))]
+    views = [(source.get("table_name", ""), source.get("alias") or source.get("table_name", "")) for source in sources]
+    return next((found for found in views if found[0] in VIEWS or found[0].endswith(OF_TABLES)), None)
+
+
+def _list_sources(source: dict[str, Any]) -> Iterator[dict[str, Any]]:
+    """Yield the tables that a part of a query joins, or its only one, but for those of queries within."""
+    if source.get("type") == "JOIN":
+        yield from _list_sources(source["left"])
+        yield from _list_sources(source["right"])
+    elif source.get("type") == "BASE_TABLE":
+        yield source
 
 
 def _list_rate_aggregates(node: Any) -> Iterator[str]:
@@ -85,13 +97,15 @@ def _names_rate(node: Any) -> bool:
     return isinstance(node, list) and any(map(_names_rate, node))
 
 
-def _count_pooled(connection: duckdb.DuckDBPyConnection, parsed: dict[str, Any]) -> dict[str, int]:
+def _count_pooled(
+    connection: duckdb.DuckDBPyConnection, parsed: dict[str, Any], of_runs: tuple[str, str]
+) -> dict[str, int]:
     """Return the conditions that vary within a group of a query, with the most values that a group has of each."""
-    view = quote_name(parsed["from_table"]["table_name"])
+    view, alias = map(quote_name, of_runs)
     columns = connection.sql(f"FROM {view} LIMIT 0").columns
     names = [name for name in CONDITIONS if name in columns]
-    counts = ", ".join(map(DISTINCT.format, names))
-    counted = parse_query(connection, f"SELECT {counts} FROM {view}") if names else None  # noqa: S608 (declared names)
+    counts = ", ".join(DISTINCT.format(f"{alias}.{name}") for name in names)
+    counted = parse_query(connection, f"SELECT {counts} FROM {view} AS {alias}") if names else None  # noqa: S608 (declared)
     if counted is None:
         return {}
     node = parsed | {"select_list": [*parsed["select_list"], *counted["select_list"]], "modifiers": []}
