@@ -73,6 +73,19 @@ def test_retransmits_come_from_the_last_sample(tmp_path: Path) -> None:
     assert (flow["cc"], flow["cc_source"], flow["samples_count"]) == ("bbr", "ss", 3)
 
 
+def test_both_counts_of_a_retransmit_ratio_are_of_one_whole_line(tmp_path: Path) -> None:
+    whole, cut = {"is_partial": False}, {"is_partial": True}
+    samples = [
+        sample(1, 0.5, data_segments_out_count=1000, retransmits_ss_count=8, dsack_dups_count=1, **whole),
+        sample(1, 1.0, data_segments_out_count=2000, **cut),
+        # Of a connection whose only line was cut, what is known of it stays.
+        sample(2, 1.0, data_segments_out_count=500, retransmits_ss_count=2, **cut),
+    ]
+    flows = join([stream(1), stream(2)], samples, tmp_path)
+    assert [flows[port]["retransmit_ratio"] for port in (1, 2)] == [0.008, 0.004]
+    assert [flows[port]["segments_count"] for port in (1, 2)] == [1000, 500]
+
+
 def test_without_ss_segments_are_estimated_from_bytes_and_mss(tmp_path: Path) -> None:
     # 1,448,000 B / 1448 B = 1000 segments.
     (flow,) = join([stream(1, retransmits_iperf3_count=9)], [], tmp_path, cc_command="cubic").values()

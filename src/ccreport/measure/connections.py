@@ -1,7 +1,8 @@
 """What the samples of `ss` say about each connection: its last counters, its delays, when it was seen.
 
-Counters of TCP_INFO are cumulative, so the last value of a connection is its largest; a line cut short then cannot
-lower it. A 4-tuple that was used again (a retried test) counts by its last connection.
+Counters of TCP_INFO are cumulative, so the last value of a connection is its largest; all are of the last whole line,
+as one that was cut short tells some of them only. A 4-tuple that was used again (a retried test) counts by its last
+connection.
 """
 
 from pathlib import Path
@@ -27,11 +28,10 @@ def summarise_connections(samples: Path) -> pl.DataFrame:
         .agg(
             pl.col("local_address", "local_port", "remote_address", "remote_port").first(),
             pl.col("cc").drop_nulls().last(),
-            pl.col("retransmits_ss_count", "data_segments_out_count", "dsack_dups_count").max(),
+            *map(_last_count, ("retransmits_ss_count", "data_segments_out_count", "dsack_dups_count")),
             # bytes_sent counts what is sent again, which no tool does.
             pl.coalesce(
-                pl.col("sent_bytes").max() - pl.col("retransmitted_bytes").max().fill_null(0),
-                pl.col("acked_bytes").max(),
+                _last_count("sent_bytes") - _last_count("retransmitted_bytes").fill_null(0), _last_count("acked_bytes")
             ).alias("sent_bytes"),
             pl.col("mss_bytes").drop_nulls().last(),
             pl.col("rtt_min_ms").min(),
@@ -45,6 +45,12 @@ def summarise_connections(samples: Path) -> pl.DataFrame:
         .collect()
     )
     return connections.unique(["run_id", "flow_id"], keep="last", maintain_order=True)
+
+
+def _last_count(name: str) -> pl.Expr:
+    """Return a counter's last value of whole lines, else of lines that were cut."""
+    count = pl.col(name)
+    return pl.coalesce(count.filter(~pl.col("is_partial")).max(), count.max())
 
 
 def sampling_intervals(samples: Path, stamps: pl.DataFrame) -> pl.DataFrame:
