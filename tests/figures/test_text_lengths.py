@@ -3,9 +3,12 @@
 import re
 from pathlib import Path
 
+import altair as alt
 import matplotlib
 import pytest
 
+from ccreport.figures.kit import theme
+from ccreport.figures.kit.keyed_panels import PAIR_WIDTH_PX, PANEL_GAP_PX, size_panel
 from ccreport.figures.kit.text import find_band_px
 from ccreport.figures.kit.text_lengths import LETTERS, WIDTHS, measure_text, pin_lengths, unpin_lengths
 
@@ -67,3 +70,23 @@ def test_a_band_s_entry_is_behind_the_longest_text_of_the_legend() -> None:
     assert width is not None
     assert find_band_px(["CUBIC"], has_points=True) == 460
     assert find_band_px(["CUBIC", long], has_points=True) == pytest.approx(56 + width + 8)
+
+
+@pytest.mark.parametrize(
+    ("title", "lines"),
+    [
+        ("no loss", "no loss"),
+        ("CUBIC and BBRv1, no loss\nCUBIC n 15", ["CUBIC and BBRv1, no loss", "CUBIC n 15"]),
+        (
+            "CUBIC and BBRv1, no loss, buffer 1.25 MB (CUBIC n 15, BBRv1 n 15)",
+            ["CUBIC and BBRv1, no loss, buffer 1.25 MB (CUBIC n", "15, BBRv1 n 15)"],
+        ),
+    ],
+)
+def test_the_title_of_a_panel_ends_before_that_beside_it(title: str, lines: str | list[str]) -> None:
+    drawn = size_panel([alt.Chart().mark_point()], PAIR_WIDTH_PX, 100, title).title
+    assert drawn.text == lines
+    for line in [lines] if isinstance(lines, str) else lines:
+        length_px = measure_text(line, theme.TEXT_PX, is_bold=True)
+        assert length_px is not None
+        assert length_px < PAIR_WIDTH_PX + PANEL_GAP_PX

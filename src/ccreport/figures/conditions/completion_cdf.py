@@ -51,7 +51,7 @@ def build_completion_cdf(declaration: FigureDeclaration, database: Database) -> 
     charts = []
     for number, values in enumerate(panels):
         is_here = [pl.lit(value=True), *(pl.col(k).eq_missing(pl.lit(v)) for k, v in zip(keys, values, strict=True))]
-        title = f"{describe_panel(keys, values)} ({_count(medians.filter(*is_here), ccs)})".lstrip()
+        title = f"{describe_panel(keys, values)}\n{_count(medians.filter(*is_here), ccs)}".lstrip()
         own = ordered.filter(~pl.col("is_complete"), *is_here).select("cc", time_s="completion_s")
         sides = {"is_first": number % 2 == 0, "is_lowest": number >= len(panels) - 2}
         charts.append(_draw(curves.filter(*is_here), own, end_s, title, **sides))

@@ -7,7 +7,7 @@ from typing import Any, Final
 import altair as alt
 
 from ccreport.figures.kit import theme
-from ccreport.figures.kit.text import NO_DATA, at_x, at_y, to_x, to_y, write
+from ccreport.figures.kit.text import NO_DATA, at_x, at_y, to_x, to_y, wrap_text, write
 
 # Between the plot areas of two panels: the labels of an axis, up to `1,000`, and free space.
 PANEL_GAP_PX: Final = 62
@@ -20,6 +20,7 @@ KEY_SYMBOL_PX: Final = 28
 KEY_POINT_PX: Final = 12
 KEY_GAP_PX: Final = 22
 CHARACTER_PX: Final = 6.7
+BOLD_CHARACTER_PX: Final = 7.3
 TITLE_LIMIT_PX: Final = 760
 
 
@@ -88,11 +89,14 @@ def mark_point(chart: alt.Chart, shape: str, colour: str, area_px: float, **opti
 
 
 def size_panel(layers: Sequence[alt.Chart], width_px: int, height_px: int, title: str | None) -> alt.LayerChart:
-    """Return one panel of layers in its size, with a title unless it is the only one."""
+    """Return one panel of layers in its size; its title, unless it is the only one, ends before that beside it."""
     panel = alt.LayerChart(layer=list(layers))
     panel.width, panel.height = width_px, height_px
     if title is not None:
-        panel.title = alt.TitleParams(title, fontSize=theme.TEXT_PX, anchor="start", frame="group", offset=6)
+        letters = int((width_px + PANEL_GAP_PX) / BOLD_CHARACTER_PX)
+        lines = [line for part in title.splitlines() for line in wrap_text(part, letters)]
+        text = lines if len(lines) > 1 else title
+        panel.title = alt.TitleParams(text, fontSize=theme.TEXT_PX, anchor="start", frame="group", offset=6)
     return panel
 
 
