@@ -87,9 +87,9 @@ def test_both_counts_of_a_retransmit_ratio_are_of_one_whole_line(tmp_path: Path)
 
 
 def test_without_ss_segments_are_estimated_from_bytes_and_mss(tmp_path: Path) -> None:
-    # 1,448,000 B / 1448 B = 1000 segments.
-    (flow,) = join([stream(1, retransmits_iperf3_count=9)], [], tmp_path, cc_command="cubic").values()
-    assert (flow["segments_count"], flow["retransmit_ratio"], flow["retransmit_source"]) == (1000, 0.009, "iperf3")
+    # 1,448,000 B / 1448 B = 1000 segments, of which 250 were sent again: 1250 in all.
+    (flow,) = join([stream(1, retransmits_iperf3_count=250)], [], tmp_path, cc_command="cubic").values()
+    assert (flow["segments_count"], flow["retransmit_ratio"], flow["retransmit_source"]) == (1250, 0.2, "iperf3")
     assert (flow["cc"], flow["cc_source"]) == ("cubic", "command")
 
 

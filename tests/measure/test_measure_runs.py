@@ -59,8 +59,8 @@ def test_a_run_is_the_sum_of_its_flows(tmp_path: Path) -> None:
     assert run["throughput_bps"] == 8e6
     assert run["goodput_bps"] is None
     assert run["jain_ratio"] == pytest.approx(0.8)
-    # 40 of 2000 + 6000 segments, not the mean of 0.01 and 0.0033.
-    assert run["retransmit_ratio"] == 40 / 8000
+    # 40 of 2020 + 6020 segments, not the mean of 0.0099 and 0.0033.
+    assert run["retransmit_ratio"] == 40 / 8040
     assert (run["flows_count"], run["clients_count"], run["is_counted"]) == (2, 1, True)
     assert flows.height == 2
 

@@ -171,9 +171,11 @@ def _measure_rates(flows: pl.DataFrame) -> pl.DataFrame:
 def _measure_retransmits(flows: pl.DataFrame) -> pl.DataFrame:
     has_ss = (pl.col("data_segments_out_count") > 0) & pl.col("retransmits_ss_count").is_not_null()
     mss = pl.coalesce("ss_mss_bytes", "tool_mss_bytes")
-    # ASSUME: without ss, segments sent are the sender's bytes over the MSS.
-    estimated = pl.when(mss > 0).then(pl.col("sender_bytes") / mss)
-    has_estimate = pl.col("retransmits_iperf3_count").is_not_null() & (estimated > 0)
+    # ASSUME: without ss, segments sent are the sender's bytes over the MSS, and those that were sent again.
+    estimated = pl.when((mss > 0) & (pl.col("sender_bytes") > 0)).then(
+        pl.col("sender_bytes") / mss + pl.col("retransmits_iperf3_count")
+    )
+    has_estimate = estimated.is_not_null()
     named = flows.with_columns(
         cc=pl.coalesce("ss_cc", "rank_cc", "tool_cc", "command_cc", "layout_cc"),
         cc_source=pl.when(pl.col("ss_cc").is_not_null())
