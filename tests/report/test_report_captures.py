@@ -4,6 +4,7 @@ import re
 from pathlib import Path
 from typing import Any
 
+import duckdb
 import pytest
 from archives import make_table, save_table
 from report_inputs import NASTY, write_inputs
@@ -56,6 +57,8 @@ def test_exhibits_of_captures_are_known_by_kind_and_name() -> None:
 def inputs(tmp_path: Path) -> dict[str, Any]:
     """Return inputs whose evaluation also declares a figure of a capture, and the table `witnesses`."""
     inputs = write_inputs(tmp_path)
+    with duckdb.connect(inputs["database"]) as connection:
+        connection.execute("CREATE VIEW witnesses_runs AS FROM labelled_runs")
     evaluation = inputs["evaluation"].read_text(encoding="utf-8")
     evaluation = evaluation.replace("tables:\n", "tables:\n  witnesses: {title: Three witnesses}\n")
     evaluation += "  plot_capture: {kind: loss_episodes, title: Episodes, where: 'TRUE'}\n"

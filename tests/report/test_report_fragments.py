@@ -16,6 +16,7 @@ from ccreport.core.text import make_label
 from ccreport.figures.exhibits import Exhibit
 from ccreport.figures.kit.theme import call_algorithms, style_of
 from ccreport.measure.suspects.measure import RULES
+from ccreport.report.archive_fragments.absence import mark_absence, sum_up
 from ccreport.report.archive_fragments.archive_facts import (
     count_states,
     describe_archive,
@@ -36,6 +37,7 @@ from ccreport.report.archive_fragments.suspects import render_suspect_rules, ren
 from ccreport.report.fragments.about import name_publication, render_about, render_groups, render_note
 from ccreport.report.fragments.dictionary import render_dictionary
 from ccreport.report.fragments.exhibits import render_figure_fragment
+from ccreport.report.fragments.first_page.mean_findings import describe_bound
 from ccreport.report.fragments.render import render_fragments
 from ccreport.report.markup.blocks import Html, markdown, number, prose, render_table, render_tabs, render_varying, text
 from ccreport.report.markup.escape import decode_harmless, escape_text, fence_html, show_text
@@ -637,7 +639,8 @@ def test_the_first_page_names_what_was_left_out_and_why() -> None:
         "attempts",
         [{"run_id": f"r{n}", "attempt_outcome": outcome, "line_number": 1} for n, outcome in enumerate(outcomes)],
     )
-    said = summarise_left_out(suspects, runs, attempts, make_uses(r1="II", r2="III"), {"include_cpu_bound": False})
+    marked = mark_absence(runs, suspects, [], {"include_cpu_bound": False})
+    said = summarise_left_out(suspects, marked, attempts, make_uses(r1="II", r2="III"))
     fate = "3 runs needed more than one attempt; 0 completed, and the means lack the other 3."
     rule = next(rule.definition.removesuffix(".") for rule in RULES if rule.name == "sample_gap")
     assert html.unescape(said).splitlines() == [
@@ -647,14 +650,30 @@ def test_the_first_page_names_what_was_left_out_and_why() -> None:
         f"- 3 of 4 attempts (2 failed and 1 interrupted) gave no run ([which](collection.qmd#tries)). {fate}",
     ]
     config = {"include_suspect": True, "include_interrupted": True}
-    sums, said = summarise_left_out(suspects, runs, attempts.clear(), make_uses(r1="III"), config).splitlines()
+    marked = mark_absence(runs, suspects, [], config)
+    sums, said = summarise_left_out(suspects, marked, attempts.clear(), make_uses(r1="III")).splitlines()
     assert sums.startswith("- 4 runs = 1 in the means (1 of them suspect) + 1 CPU-bound")
     assert said.endswith(" (2). No numbered table or figure lacks them.")
     rpcs = runs.with_columns(flows_count=pl.Series([None, None, None, 0], dtype=pl.Int64))
-    sums, *_ = summarise_left_out(suspects, rpcs, attempts.clear(), make_uses(r1="III"), config).splitlines()
+    (sums,) = sum_up(mark_absence(rpcs, suspects, [], config), suspects)
     assert " + 1 without a bulk transfer (RPCs, or a test that failed)" in sums
-    counted = runs.filter("is_counted")
-    assert summarise_left_out(suspects.clear(), counted, attempts.clear(), make_uses(), {}) == ""
+    counted = mark_absence(runs.filter("is_counted"), suspects.clear(), [], {})
+    assert summarise_left_out(suspects.clear(), counted, attempts.clear(), make_uses()) == ""
+
+
+def test_the_first_page_tells_runs_that_count_and_have_no_rate_for_any_table_from_those_in_means() -> None:
+    counted = {"is_counted": True, "cpu_bound_ratio": 0.5}
+    facts = [counted | {"is_interrupted": n < 2, "is_cpu_bound": n % 2 == 0} for n in range(5)]
+    runs = make_table("runs", [own | {"run_id": f"r{n}"} for n, own in enumerate(facts)])
+    none = make_table("suspects", [])
+    marked = mark_absence(runs, none, ["r0", "r1", "r2"], {"include_interrupted": True})
+    lacking = "2 interrupted, without a receiver's rate + 1 without a receiver's rate"
+    note = "Tables take the receiver's rate; figures of throughput may have runs without it."
+    assert list(sum_up(marked, none)) == [f"5 runs = 2 in the means + {lacking}. {note}"]
+    # What else counts runs in means agrees.
+    assert describe_bound(marked)[0].startswith("**Caution:** [1 of the 2 runs]")
+    page = render_collection(*(make_table(name, []) for name in ("sessions", "calibrations", "attempts")), marked)
+    assert "3 of the 5 runs with samples of mpstat; 1 of them count in means" in page
 
 
 def test_the_methods_page_argues_every_rule() -> None:

@@ -28,7 +28,7 @@ EVALUATION = {
     "algorithms": {"CUBIC": {"members": ["cubic"]}},
     "algorithm_names": {"bbr": "BBRv1"},
     "labels": {},
-    "tables": {"jobs": {"title": "Table I: the first job", "rows": ["job"]}},
+    "tables": {"jobs": {"title": "Table I: the first job", "rows": ["job"], "where": "experiment_id = 'e1'"}},
     "reproduction": {"jobs": {"expected": "jobs.csv", "line_rate_bps": 1e10}},
     "figures": {"figure_2": {"kind": "throughput_over_time", "title": "Far", "where": "rtt_ms > 50"}},
 }
@@ -83,6 +83,7 @@ def make_views(connection: duckdb.DuckDBPyConnection) -> None:
         FROM runs WHERE experiment_id = 'e1'
     """)
     connection.execute("CREATE VIEW rpc_tests AS SELECT '' AS run_id, 'netperf' AS rpc_tool WHERE false")
+    connection.execute("CREATE VIEW algorithm_runs AS FROM labelled_runs")
     connection.execute("CREATE VIEW jobs_runs AS FROM labelled_runs WHERE experiment_id = 'e1'")
 
 

@@ -9,6 +9,7 @@ import duckdb
 import polars as pl
 from performance_inputs import write_scale, write_side_by_side
 
+from ccreport.core.evaluation import load_evaluation
 from ccreport.core.tables import write_table
 from ccreport.report.first_page.plot import plot_reproduction
 from ccreport.report.performance.render import render_performance
@@ -63,6 +64,9 @@ def write_inputs(folder: Path, names: tuple[str, ...] = NASTY) -> dict[str, Any]
     database = folder / "archive.duckdb"
     with duckdb.connect(database) as connection:
         connection.execute(f"CREATE TABLE labelled_runs AS FROM read_parquet('{tables}/runs/*.parquet')")
+        connection.execute("CREATE VIEW algorithm_runs AS FROM labelled_runs")
+        for table in load_evaluation(folder / "evaluation.yaml")["tables"]:
+            connection.execute(f"CREATE VIEW {table}_runs AS FROM labelled_runs WHERE is_counted")
     plot_reproduction(folder / "evaluation.yaml", folder / "reproduction.parquet", database, folder / "first_page")
     return {
         "batches": folder / "experiments.txt",

@@ -341,7 +341,7 @@ def test_without_a_row_the_runs_that_a_table_leaves_out_are_told(
     chosen = lines.index("Which runs it has (7 of 10):")
     assert lines[chosen - 1] == ""
     assert lines[chosen + 1].startswith(
-        "  The table is made of the runs that count and have path_class = 'testbed' AND "
+        "  The table is made of the runs that count and have the rate that it takes and path_class = 'testbed' AND "
     )
     # r8 has a buffer, r9 does not count, r10 is of another path.
     assert lines[chosen + 2 :] == [

@@ -4,6 +4,7 @@ import re
 from pathlib import Path
 from typing import Any
 
+import polars as pl
 import pytest
 from archives import ROOT, write_yaml
 from condition_runs import build_database
@@ -11,9 +12,12 @@ from explained_runs import FACTS, raw_file
 from test_summarise import gather, run
 
 from ccreport.core.declarations import load_yaml
+from ccreport.core.evaluation import load_evaluation
+from ccreport.explorer.run_list import read_runs
 from ccreport.summarise.database import connect
 from ccreport.trace.explain import explain
 from ccreport.trace.find_table import list_published
+from ccreport.trace.rows.candidates import find_rateless
 from ccreport.trace.rows.edge import GROUPED
 from ccreport.trace.rows.left_out import describe_left_out, read_condition
 from ccreport.trace.rows.load_trace import load_trace, recompute_row
@@ -116,11 +120,40 @@ def test_no_reason_is_wrong(tmp_path: Path) -> None:
     assert means == {
         "kernel_drops: 3 events, the bound is 0; page Ledger)": ["r13"],
         "not counted, without a bulk transfer (RPCs, or a test that failed)": ["r16", "r17"],
-        "no goodput": ["r15"],
+        "no receiver's rate": ["r15"],
         "not counted, CPU-bound": ["r11"],
         "not counted, interrupted": ["r10"],
     }
     assert rpc.keys() == {"not a test of RPCs"}
+
+
+def test_runs_that_count_and_have_no_rate_for_any_table_are_found_and_told_as_such(tmp_path: Path) -> None:
+    tables = list_tables()
+    # What the configuration lets count without a receiver's rate, as interrupted runs have it.
+    told = {"r15": "no receiver's rate", "r18": "interrupted, no receiver's rate"}
+    late = run(18, {"cubic": 7.0}, **FACTS | {"condition_id": "f", "cc_list": "cubic", "is_interrupted": True})
+    tables["runs"] += late["runs"]
+    tables["flows"] += [flow | {"goodput_bps": None} for flow in late["flows"]]
+    declared = {
+        "title": "Means",
+        "algorithms": {"BBR": {"members": ["bbr"]}, "CUBIC": {"members": ["cubic"]}},
+        "labels": {},
+        "tables": {"means": {"title": "Means", "rows": ["flows_count", "algorithm"]}},
+    }
+    write_yaml(evaluation := tmp_path / "my.yaml", declared)
+    database = build_database(tmp_path, tables, evaluation)
+    facts = load_evaluation(evaluation)["tables"]
+    assert find_rateless(database, facts) == sorted(told)
+    with connect(database) as connection:
+        left_out = read_left_out(describe_table(connection, "means", connection.sql("FROM means").pl(), is_full=True))
+        assert {run: reason for reason, runs in left_out.items() for run in runs if run in told} == told
+        runs = read_runs(connection, pl.DataFrame(schema={"run_id": pl.String, "exhibit": pl.String}), [*told])
+    shown = runs.filter(pl.col("run_id").is_in([*told])).select("is_counted", "uncounted_reason").rows()
+    assert shown == [(False, "no receiver's rate")] * 2
+    # A table of the sender's rate has them.
+    declared["tables"]["means"]["rate"] = "throughput"
+    write_yaml(evaluation, declared)
+    assert find_rateless(build_database(tmp_path, tables, evaluation), load_evaluation(evaluation)["tables"]) == []
 
 
 def test_a_row_leaves_out_no_run_that_another_row_has(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -234,7 +267,7 @@ def test_a_condition_on_what_the_means_pool_is_asked_of_the_runs_themselves(tmp_
     assert of_table == of_both | {
         "not counted, without a bulk transfer (RPCs, or a test that failed)": ["r16", "r17"],
         "`loss_pct < 0.05` is not true": ["r9"],
-        "no goodput": ["r15"],
+        "no receiver's rate": ["r15"],
     }
     assert of_row == of_both | {"Loss (%) 0.1000, where the table has loss_pct < 0.05": ["r9"]}
 

@@ -28,6 +28,7 @@ from ccreport.rebuild.batches import IGNORE_CACHES, read_batches
 from ccreport.rebuild.fingerprints import digest_code, digest_facts
 from ccreport.summarise.database import connect
 from ccreport.trace.raw_files import load_read_files
+from ccreport.trace.rows.candidates import find_rateless
 from ccreport.trace.uses import list_published, list_uses
 
 ASSETS: Final = Path(__file__).parent
@@ -68,7 +69,7 @@ def export_runs(
     with connect(database) as connection:
         # Each batch asks the same files again.
         connection.execute("SET parquet_metadata_cache = true")
-        runs = read_runs(connection, exhibits)
+        runs = read_runs(connection, exhibits, find_rateless(database, declared["tables"]))
         asked = write_sql(connection, published, engine, output)
         with call_algorithms(declared["algorithm_names"]):
             listed = describe_list(runs, load_read_files(connection), exhibits)

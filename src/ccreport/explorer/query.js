@@ -7,7 +7,7 @@
   const QUESTIONS = [
     {
       label: "How fast is each algorithm, by RTT and loss?",
-      query: `SELECT mode, rtt_ms, loss_pct, COUNT(*) AS runs, AVG(goodput_bps) / 1e6 AS mean_mbit_s,
+      query: `SELECT mode, rtt_ms, loss_pct, COUNT(goodput_bps) AS runs, AVG(goodput_bps) / 1e6 AS mean_mbit_s,
   STDDEV_SAMP(goodput_bps) / 1e6 AS sd_mbit_s
 FROM runs WHERE is_counted
 GROUP BY mode, rtt_ms, loss_pct ORDER BY mode, rtt_ms, loss_pct`,
@@ -20,7 +20,7 @@ ORDER BY retransmit_ratio DESC, run_id LIMIT 10`,
     },
     {
       label: "How do algorithms share the rate where they compete?",
-      query: `SELECT r.job, r.rtt_ms, f.cc, COUNT(*) AS flows, AVG(f.goodput_bps) / 1e6 AS mean_mbit_s
+      query: `SELECT r.job, r.rtt_ms, f.cc, COUNT(f.goodput_bps) AS flows, AVG(f.goodput_bps) / 1e6 AS mean_mbit_s
 FROM flows AS f JOIN runs AS r ON f.run_id = r.run_id
 WHERE r.is_counted AND r.cc_list LIKE '%,%'
 GROUP BY r.job, r.rtt_ms, f.cc ORDER BY r.job, r.rtt_ms, f.cc`,

@@ -4,7 +4,7 @@
 put together from parts that runs share, and numbers are rounded to what the table shows.
 """
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
@@ -17,7 +17,7 @@ from ccreport.explorer.script import name_script, round_number
 from ccreport.measure.suspects.measure import RULES
 from ccreport.summarise.grids.grid import rate_unit
 from ccreport.trace.raw_files import ReadFiles
-from ccreport.trace.rows.candidates import explain_uncounted
+from ccreport.trace.rows.candidates import NO_RATES, explain_uncounted
 
 
 @dataclass(frozen=True)
@@ -105,10 +105,13 @@ NORMAL_MAD: Final = 1.4826
 LEAST_SPREAD: Final = 0.01
 
 
-def read_runs(connection: duckdb.DuckDBPyConnection, published: pl.DataFrame) -> pl.DataFrame:
+def read_runs(
+    connection: duckdb.DuckDBPyConnection, published: pl.DataFrame, rateless: Collection[str] = ()
+) -> pl.DataFrame:
     """Return all runs, also those that do not count, in the order of experiments and then runs.
 
-    `published` has the exhibits that runs are for, as `list_published` gives them.
+    `published` has the exhibits that runs are for, as `list_published` gives them; `rateless` are the runs that no
+    table has for want of a rate, as `find_rateless` does.
     """
     of_table = [column.key for column in COLUMNS if column.key not in DERIVED]
     rates, lines, limits = (
@@ -122,10 +125,13 @@ def read_runs(connection: duckdb.DuckDBPyConnection, published: pl.DataFrame) ->
         f"SELECT {columns} FROM labelled_runs ORDER BY experiment_id, run_id"  # noqa: S608 (names of this module)
     ).pl()
     tools = connection.sql(RPC_TOOLS).pl()
+    is_rateless = pl.col("run_id").is_in([*rateless])
+    reason = pl.when(is_rateless).then(pl.lit(NO_RATES["goodput"])).otherwise(explain_state())
     exhibits = published.group_by("run_id").agg(exhibits=pl.col("exhibit").str.join(", "))
     return (
         runs.join(tools, on="run_id", how="left", maintain_order="left")
-        .with_columns(rate_bps=pl.coalesce(rates), line_rate_bps=pl.coalesce(lines), uncounted_reason=explain_state())
+        .with_columns(rate_bps=pl.coalesce(rates), line_rate_bps=pl.coalesce(lines), uncounted_reason=reason)
+        .with_columns(is_counted=pl.col("is_counted") & ~is_rateless)
         .with_columns(deviation_z=measure_deviation())
         .join(exhibits, on="run_id", how="left", maintain_order="left")
     )

@@ -114,6 +114,17 @@ def select_runs(table: Mapping[str, Any]) -> str:
     """
 
 
+def select_rateless(tables: Mapping[str, Any]) -> str:
+    """Return the query for the `run_id` of runs that some published tables select, and none has: without their rate."""
+    of_runs = [name for name in tables if name not in {*RPC_TABLES, PUBLISHED_VALUES, COMPARISONS}]
+    selected = [
+        f"SELECT run_id FROM algorithm_runs WHERE is_counted AND (\n{tables[name]['where']}\n)" for name in of_runs
+    ]
+    held = [f"SELECT run_id FROM {_quote(f'{name}_runs')}" for name in of_runs]
+    no_run = "SELECT run_id FROM algorithm_runs WHERE FALSE"
+    return f"({' UNION '.join([no_run, *selected])}) EXCEPT ({' UNION '.join([no_run, *held])}) ORDER BY run_id"
+
+
 def label_edge(edge: Mapping[str, Any]) -> dict[str, str]:
     """Return the queries of the views in which an evaluation groups and keeps the rows of an edge network, by name.
 

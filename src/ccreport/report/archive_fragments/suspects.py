@@ -1,7 +1,7 @@
 """Suspect runs: how many each rule finds, which they are, and what the rules say."""
 
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from typing import Any, Final
 
 import polars as pl
@@ -10,6 +10,7 @@ from ccreport.core.text import count_things
 from ccreport.figures.wording.runs import join_names
 from ccreport.measure.suspects.measure import RULES
 from ccreport.measure.suspects.transfers import REPEATED
+from ccreport.report.archive_fragments.absence import sum_up
 from ccreport.report.archive_fragments.calibration import LISTED_AT_MOST, describe_cut
 from ccreport.report.archive_fragments.failed_attempts import FAILED, describe_bias
 from ccreport.report.markup.blocks import (
@@ -24,11 +25,8 @@ from ccreport.report.markup.blocks import (
     text,
     verbatim,
 )
-from ccreport.trace.rows.candidates import explain_absence
 from ccreport.trace.uses import name_uses
 
-# Why runs are in no mean, as the first page says it behind their number.
-UNCOUNTED: Final = {"no rate": "without a rate"}
 # What tells a run from others, in few words.
 NAMED_BY: Final = ("session", "job", "rtt_nominal_ms", "iteration")
 # The column with what a run would be in.
@@ -53,19 +51,13 @@ def render_suspects(suspects: pl.DataFrame, runs: pl.DataFrame, attempts: pl.Dat
     )
 
 
-def summarise_left_out(
-    suspects: pl.DataFrame,
-    runs: pl.DataFrame,
-    attempts: pl.DataFrame,
-    uses: pl.DataFrame,
-    config: Mapping[str, Any],
-) -> str:
+def summarise_left_out(suspects: pl.DataFrame, runs: pl.DataFrame, attempts: pl.DataFrame, uses: pl.DataFrame) -> str:
     """Return a list for the first page: runs that do not count, with why, and failed attempts, with what they may bias.
 
-    `suspects`, `runs` and `attempts` as the tables are, `uses` as `list_uses` gives them; `config` says which runs
-    count all the same. Nothing without any.
+    `suspects` and `attempts` as the tables are, `runs` as `mark_absence` and `uses` as `list_uses` give them. Nothing
+    without any.
     """
-    said = [*_sum_up(suspects, runs, config)]
+    said = [*sum_up(runs, suspects)]
     if not suspects.is_empty():
         where = "[Why runs are suspect](ledger.qmd#suspects)"
         said.append(f"{where}: {_name_suspects(suspects)}.{_place_suspects(suspects, uses)}")
@@ -78,28 +70,6 @@ def summarise_left_out(
             f"run ([which](collection.qmd#tries)). {describe_bias(attempts, runs, suspects)}"
         )
     return "".join(f"- {sentence}\n" for sentence in said)
-
-
-def _sum_up(suspects: pl.DataFrame, runs: pl.DataFrame, config: Mapping[str, Any]) -> Iterator[str]:
-    """Yield how all runs add up from those in the means and the others, each counted once; nothing where all count."""
-    is_suspect = pl.col("run_id").is_in(suspects["run_id"].to_list())
-    included = bool(config.get("include_suspect"))
-    states = runs.select(
-        # As the explorer has it: an interrupted run is not called suspect too.
-        state=pl.when(is_suspect & ~(pl.col("is_interrupted").fill_null(value=False) & ~pl.col("is_counted")))
-        .then(pl.lit("suspect"))
-        .otherwise(explain_absence())
-    ).to_series()
-    counts = Counter(states.drop_nulls())
-    suspect = counts.pop("suspect", 0)
-    absent = sum(counts.values())
-    if not absent and not suspect:
-        return
-    in_means = runs.height - absent - (0 if included else suspect)
-    parts = [f"{in_means:,} in the means{f' ({suspect:,} of them suspect)' if included and suspect else ''}"]
-    parts += [f"{count:,} {UNCOUNTED.get(reason, reason)}" for reason, count in sorted(counts.items())]
-    parts += [f"{suspect:,} suspect"] if suspect and not included else []
-    yield f"{count_things(runs.height, 'run')} = {' + '.join(parts)}."
 
 
 def _name_suspects(suspects: pl.DataFrame) -> str:

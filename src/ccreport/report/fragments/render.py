@@ -20,6 +20,7 @@ from ccreport.figures.exhibits import find_exhibits, has_rows, list_exhibits
 from ccreport.figures.kit.theme import call_algorithms
 from ccreport.measure import ARCHIVE_TABLES
 from ccreport.rebuild.batches import read_batches, table_files
+from ccreport.report.archive_fragments.absence import mark_absence
 from ccreport.report.archive_fragments.archive_facts import (
     count_states,
     describe_archive,
@@ -87,6 +88,7 @@ from ccreport.summarise.grids.publication import read_shown_names, show_names
 from ccreport.summarise.questions import COMPARISONS
 from ccreport.trace.find_table import name_evaluation, name_folder
 from ccreport.trace.raw_files import ReadFiles
+from ccreport.trace.rows.candidates import find_rateless
 from ccreport.trace.uses import list_uses
 
 SHOWN_TABLES: Final = (
@@ -129,6 +131,7 @@ def render_fragments(
     facts: dict[str, Any] = json.loads(archive.read_text(encoding="utf-8"))
     settings = yaml.safe_load(config) or {}
     declared = load_evaluation(evaluation)
+    runs = mark_absence(runs, suspects, find_rateless(database, declared["tables"]), settings)
     declared["title"] = title_report(evaluation.stem, declared["title"], sessions, runs)
     declared["claims"] = leave_out_unrelated(declared, flows["cc"].drop_nulls().unique(), summaries, figures)
     compared, judged = (read_table(name, [path]) for name, path in (("reproduction", reproduction), ("claims", claims)))
@@ -208,7 +211,7 @@ def render_fragments(
     measured = render_measured(variables["archive"], repeated, has_runs=not runs.is_empty())
     write_fragment(fragments, "measured.md", measured)
     uses = list_uses(database, declared, figures)
-    left_out = summarise_left_out(suspects, runs, attempts, uses, settings)
+    left_out = summarise_left_out(suspects, runs, attempts, uses)
     write_fragment(fragments, "rejected.md", summarise_ledger(raw_files, rejects), left_out)
     write_fragment(fragments, "sessions.md", render_sessions(runs, flows, uses, sessions))
     write_fragment(fragments, "paths.md", render_paths(read_paths(database, declared["published_paths"]), uses))

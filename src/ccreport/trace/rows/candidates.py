@@ -1,6 +1,7 @@
 """All runs of a database with their conditions as one published table has these, and why some are not in its rows."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from pathlib import Path
 from typing import Any, Final
 
 import duckdb
@@ -9,9 +10,9 @@ import polars as pl
 from ccreport.core.evaluation import MEANS
 from ccreport.summarise.database import quote_name
 from ccreport.summarise.grids.plain_numbers import name_column, round_value
-from ccreport.summarise.open_database import fetch_rows
+from ccreport.summarise.open_database import fetch_rows, open_database
 from ccreport.summarise.published import PUBLISHED_VALUES
-from ccreport.summarise.table_sources import RPC_TABLES
+from ccreport.summarise.table_sources import RPC_TABLES, select_rateless
 from ccreport.trace.claims.checked_runs import list_conjuncts, parse_query, write_condition, write_parsed
 from ccreport.trace.rows.load_trace import BESIDE_RPC, Trace, find_view
 
@@ -24,6 +25,8 @@ RUNS: Final = """
 RPC_TESTS: Final = f"FROM labelled_rpc UNION ALL BY NAME {RUNS}"
 # Why a run is left out that would be in a table if it were not suspect.
 SUSPECT: Final = ""
+# The rate of most tables is goodput, which is the receiver's.
+NO_RATES: Final = {"goodput": "no receiver's rate", "throughput": "no sender's rate"}
 NO_TRANSFER: Final = "without a bulk transfer (RPCs, or a test that failed)"
 VIEW: Final = "SELECT sql FROM duckdb_views() WHERE view_name = ?"
 # Of a table that pools conditions, the rows of runs as they were before.
@@ -72,10 +75,26 @@ def explain_left_out(
     for run, held, text in find_failing(connection, condition, runs):
         failing.setdefault(run, describe(held, text))
     (basis,) = trace.source.get_column("rate_basis", default=pl.Series(["rate"]))[:1].to_list() or ["rate"]
+    columns = ("run_id", "is_suspect", _explain_unselected(trace), explain_rateless(NO_RATES.get(basis, f"no {basis}")))
     reasons: dict[str, str] = {}
-    for run, is_suspect, unselected in runs.select("run_id", "is_suspect", _explain_unselected(trace)).rows():
-        reasons.setdefault(run, unselected or failing.get(run) or (SUSPECT if is_suspect else f"no {basis}"))
+    for run, is_suspect, unselected, rateless in runs.select(columns).rows():
+        reasons.setdefault(run, unselected or failing.get(run) or (SUSPECT if is_suspect else rateless))
     return reasons
+
+
+def find_rateless(database: Path, tables: Mapping[str, Any]) -> list[str]:
+    """Return the runs that count and that no published table has, as the rate that it takes is not known.
+
+    `tables` are those that the evaluation of the database declares. Figures of throughput may have such runs.
+    """
+    with open_database(database) as connection:
+        return [run for (run,) in connection.sql(select_rateless(tables)).fetchall()]
+
+
+def explain_rateless(reason: str = NO_RATES["goodput"]) -> pl.Expr:
+    """Return the reason why no table has a run that counts, and whether it was interrupted, as most of these were."""
+    words = pl.when(pl.col("is_interrupted").fill_null(value=False)).then(pl.lit(f"interrupted, {reason}"))
+    return words.otherwise(pl.lit(reason)).alias("rateless")
 
 
 def _explain_unselected(trace: Trace) -> pl.Expr:

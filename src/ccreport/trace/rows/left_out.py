@@ -77,7 +77,8 @@ def describe_condition(condition: str, table: str) -> str:
     elif table in RPC_TABLES:
         own = "all tests of RPCs" if is_any else f"the tests of RPCs that have {shown}"
     else:
-        own = "all runs that count" if is_any else f"the runs that count and have {shown}"
+        runs, more = ("all runs", "") if is_any else ("the runs", f" and {shown}")
+        own = f"{runs} that count and have the rate that it takes{more}"
         own += ", and of all tests of RPCs" if table in BESIDE_RPC else ""
     return f"  The table is made of {own}."
 
