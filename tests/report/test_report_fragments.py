@@ -7,7 +7,7 @@ from typing import Any
 
 import polars as pl
 import pytest
-from archives import make_table
+from archives import ROOT, make_table
 from report_inputs import NASTY, write_inputs
 
 from ccreport.core.declarations import list_tables, load_yaml
@@ -492,6 +492,19 @@ def test_variables_are_text(tmp_path: Path, inputs: dict[str, Any]):
     assert variables["archive"]["parts"] == ""
     facts = {"name": "a", "sha256": "b", "parts": [{"name": "p", "sha256": "c"}]}
     assert cite_archive({}, facts)["parts"] == " ([its parts](provenance.qmd#archive))"
+
+
+def test_pages_say_the_margin_that_the_evaluation_declares(tmp_path: Path, inputs: dict[str, Any]):
+    evaluation = inputs["evaluation"]
+    evaluation.write_text(evaluation.read_text(encoding="utf-8") + "\nequal_within_pct: 15\n", encoding="utf-8")
+    render_fragments(**inputs, fragments=tmp_path / "fragments")
+    said = load_yaml(tmp_path / "fragments" / "_variables.yml")["evaluation"]["margin"]
+    assert html.unescape(said) == "15 %"
+    for page in ("reproduction", "methods"):
+        text_of_page = (ROOT / f"reports/{page}.qmd").read_text(encoding="utf-8")
+        rules = text_of_page.partition("1. *Reproduced*")[2].partition("4. *Undecided*")[0]
+        assert rules.count("{{< var evaluation.margin >}}") == 4
+        assert not re.search(r"\d %", rules)
 
 
 def test_the_same_input_gives_the_same_bytes_and_no_old_fragment_stays(tmp_path: Path, inputs: dict[str, Any]):

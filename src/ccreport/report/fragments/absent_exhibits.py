@@ -25,6 +25,14 @@ def find_missing(figure: Exhibit, figures: Path) -> str:
     return missing.read_text(encoding="utf-8").strip() if missing.exists() else ""
 
 
+def describe_evaluation(declared: Mapping[str, Any], summaries: Path, figures: Path) -> dict[str, str]:
+    """Return an evaluation's title, how many exhibits have data, and how far apart equal rates are, as Markdown."""
+    told = {"title": declared["title"], "margin": f"{declared['equal_within_pct']:g} %"}
+    return {name: escape_text(words) for name, words in told.items()} | {
+        "exhibits": count_exhibits(declared, summaries, figures)
+    }
+
+
 def count_exhibits(declared: Mapping[str, Any], summaries: Path, figures: Path) -> str:
     """Return how many tables and figures of an evaluation have data, in words."""
     tables = sum(has_rows(table, summaries) for table in declared["tables"])

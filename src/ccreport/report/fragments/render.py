@@ -48,8 +48,8 @@ from ccreport.report.first_page.rtts import read_rtts
 from ccreport.report.first_page.variation import read_variation
 from ccreport.report.fragments.about import BOTH, name_publication, render_about, render_groups, render_note
 from ccreport.report.fragments.absent_exhibits import (
-    count_exhibits,
     describe_empty_tables,
+    describe_evaluation,
     describe_missing_figures,
     find_missing,
     leave_out_foreign,
@@ -137,12 +137,11 @@ def render_fragments(
     compared, judged = (read_table(name, [path]) for name, path in (("reproduction", reproduction), ("claims", claims)))
     explained = load_explanations(explanations, evaluation.stem, declared["claims"], archive)
     judged = show_units(judged, declared["claims"])
-    exhibits = count_exhibits(declared, summaries, figures)
     release = settings["release"]
     authors = list_authors(release, citation, facts["sha256"])
     variables: dict[str, Any] = {
         "archive": describe_archive(raw_files, runs, flows, results, others) | cite_archive(settings, facts),
-        "evaluation": {"title": escape_text(declared["title"]), "exhibits": exhibits},
+        "evaluation": describe_evaluation(declared, summaries, figures),
         "reproduction": describe_reproduction(compared),
         "claims": describe_claims(judged, declared["claims"]),
         "ledger": {state: f"{count:,}" for state, count in count_states(raw_files).items()}
