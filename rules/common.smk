@@ -18,6 +18,7 @@ from ccreport.rebuild.fingerprints import digest_code, digest_files
 from ccreport.ingest.readers import READ_TABLES, READERS, RULES
 from ccreport.measure import EXPERIMENT_TABLES, MEASURED_TABLES, NEEDED_TABLES
 from ccreport.core.declarations import list_tables, name_query
+from ccreport.core.settings.shown import UNSHOWN, select_shown
 
 # Path variables stand in paths only; a command that takes a folder is given it through these.
 RESULTS = Path(workflow.pathvars.apply("<results>"))
@@ -29,25 +30,8 @@ ask_fingerprint = cache(fingerprint)
 REPORT_SOURCES = sorted(
     path.name for path in Path("reports").iterdir() if path.is_file()
 )
-# What the report shows of the configuration: all but where the results lie, how files come and go, and what fails.
-UNSHOWN = {
-    "connections_count",
-    "offline",
-    "pathvars",
-    "release",
-    "store_results",
-    "strict",
-    "verify",
-}
-# What a page says of the release that it is cited as.
-CITED = ("creators", "doi", "raw", "title", "version")
-CONFIG_TEXT = json.dumps(
-    {
-        **{key: value for key, value in config.items() if key not in UNSHOWN},
-        "release": {key: config["release"][key] for key in CITED},
-    },
-    sort_keys=True,
-)
+# What the report shows of the configuration.
+CONFIG_TEXT = json.dumps(select_shown(config), sort_keys=True)
 
 
 wildcard_constraints:

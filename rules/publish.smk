@@ -21,10 +21,11 @@ if (
         f"release.former: {RELEASE['former']} is the release that is being written; raise release.version",
         *("release", "former"),
     )
-# Where the release is copied to, and whether it may replace another, is not part of it, and changes nothing in it.
+# Where the release is copied to, whether it may replace another, and what fails a build is not part of it, and changes
+# nothing in it.
 RELEASE_CONFIG = json.dumps(
     {
-        **{key: value for key, value in config.items() if key not in UNSHOWN},
+        **{k: value for k, value in config.items() if k not in {*UNSHOWN, "strict"}},
         "release": RELEASE | {"target": None, "replace": False},
     },
     sort_keys=True,

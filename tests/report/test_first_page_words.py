@@ -149,7 +149,7 @@ def test_round_trip_times_are_those_of_runs_that_count(tmp_path: Path):
 
 
 SAMPLE_SHA256 = load_yaml(ROOT / "archive/explanations.yaml")["archive_sha256"]
-RELEASE = {"version": "1", "doi": None, "creators": [], "raw": "archive", "title": None}
+RELEASE = {"version": "1", "doi": None, "creators": [], "raw": "archive", "title": None, "date": None}
 
 
 def test_a_report_has_an_entry_for_bibtex_with_the_authors_of_its_software(tmp_path: Path):
@@ -170,6 +170,10 @@ def test_a_report_has_an_entry_for_bibtex_with_the_authors_of_its_software(tmp_p
     assert "  title = {{Ours}}," in entry
     assert "  author = {{C. D.}}," in entry
     assert "  doi = {10.5281/zenodo.1}," in entry
+    # The release's CITATION.cff has its day.
+    dated = RELEASE | {"date": "2027-05-01"}
+    assert "  year = {2027}," in html.unescape(render_bibtex(dated, [], "T", days, "ab" * 32))
+    assert html.unescape(describe_release(dated, [], "T")["name"]) == ", release 1 of the data of 2027-05-01"
 
 
 def test_a_report_is_cited_by_its_releases_version_doi_and_creators(tmp_path: Path):

@@ -10,7 +10,9 @@ import pytest
 from archives import ROOT, make_table
 from report_inputs import NASTY, write_inputs
 
-from ccreport.core.declarations import list_tables, load_yaml
+from ccreport.core.configuration import Sources, check_config
+from ccreport.core.declarations import SCHEMAS, list_tables, load_yaml
+from ccreport.core.settings.shown import list_unshown, select_shown
 from ccreport.core.tables import conform, load_schema, read_table, write_table
 from ccreport.core.text import make_label
 from ccreport.figures.exhibits import Exhibit
@@ -432,6 +434,20 @@ def test_provenance_names_no_path_of_this_machine(tmp_path: Path, inputs: dict[s
     assert escape_text("# What the report shows.") in shown
     for software in ("Python", "snakemake", "polars", "pyarrow", "duckdb", "altair", "pandoc"):
         assert f"<td>{software}</td>" in shown
+
+
+def test_provenance_shows_every_key_of_the_configuration_or_names_it_as_left_out(inputs: dict[str, Any]):
+    config: dict[str, Any] = {}
+    check_config(config, Sources({}, []))
+    config |= {"strict": True, "release": config["release"] | {"license": "CC-BY-4.0", "date": "2026-05-01"}}
+    shown = select_shown(config)
+    page = html.unescape(render_provenance({}, json.dumps(shown), inputs["evaluation"]))
+    for line in ("strict: true", "  license: CC-BY-4.0", "  date: '2026-05-01'", "  description: null"):
+        assert f"{line}\n" in page
+    schema = load_yaml(SCHEMAS / "config.schema.yaml")["properties"]
+    keys = {*schema, *(f"release.{key}" for key in schema["release"]["properties"])}
+    assert keys - {*shown, *(f"release.{key}" for key in shown["release"])} == {*list_unshown()}
+    assert f": {', '.join(f'`{key}`' for key in list_unshown())}.\n" in page
 
 
 @pytest.mark.parametrize(("declared", "used"), [("auto", "embedded"), ("quarto", "quarto")])

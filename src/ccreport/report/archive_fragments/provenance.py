@@ -11,6 +11,7 @@ import pypandoc
 import yaml
 
 import ccreport
+from ccreport.core.settings.shown import list_unshown
 from ccreport.report.markup.blocks import (
     Html,
     prose,
@@ -36,6 +37,10 @@ FACTS: Final = {
 # What `report.renderer` is where it is not chosen.
 AUTO: Final = "auto"
 USED_BY_AUTO: Final = "embedded"
+LEFT_OUT: Final = (
+    "All keys of the configuration with their values, but for those that only say where files lie, come from or go to: "
+    f"{', '.join(f'`{key}`' for key in list_unshown())}."
+)
 CODE_ENDINGS: Final = (".py", ".sql")
 
 
@@ -87,7 +92,7 @@ def render_provenance(archive: Mapping[str, Any], config: str, evaluation: Path)
             render_float("tbl-archive", render_table(("Fact", "Value"), origin, title="Archive"), "The archive."),
             "## Software {#software}\n",
             render_float("tbl-software", software, "Programs and libraries that made these pages."),
-            "## What was declared {#declared}\n",
+            f"## What was declared {{#declared}}\n\n{LEFT_OUT}\n",
             render_tabs(declared),
         )
     )

@@ -51,6 +51,7 @@ def describe_release(release: Mapping[str, Any], authors: Sequence[str], title: 
     """
     names = escape_text(join_names(authors))
     named = f", release {escape_text(release['version'])} of the data"
+    named += f" of {escape_text(release['date'])}" if release["date"] else ""
     if release["doi"]:
         named += f", {link_address('https://doi.org/' + release['doi'])}"
     return {
@@ -69,7 +70,7 @@ def render_bibtex(release: Mapping[str, Any], authors: Sequence[str], title: str
     fields = {
         "author": " and ".join(f"{{{_escape(name)}}}" for name in authors),
         "title": f"{{{_escape(release['title'] or title)}}}",
-        "year": match[1] if (match := LAST_YEAR.search(days)) else "",
+        "year": match[1] if (match := LAST_YEAR.search(release["date"] or days)) else "",
         "version": _escape(release["version"]),
         "doi": release["doi"] or "",
         "note": f"Measured {days}, {made} from the raw archive with the SHA-256 {sha256}",
