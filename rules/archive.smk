@@ -5,7 +5,7 @@ The archive: its place or those of its parts, on disk or elsewhere, and how its 
 from ccreport.archive.parts import name_archive
 from ccreport.archive.read_layout import check_layout, split_archive
 from ccreport.archive.unpack import looks_packed
-from ccreport.core.configuration import find_results_problem
+from ccreport.core.configuration import find_archive_problem, find_results_problem
 from ccreport.core.declared_files import DeclarationError
 from ccreport.core.evaluation import has_known_authors, is_sample
 from ccreport.core.schema_problems import guess_path
@@ -44,6 +44,9 @@ for number, (place, name) in enumerate(zip(PLACES, ARCHIVES)):
     except InputError as error:
         refuse(f"archive: {error}", *at)
 LOCAL = [place for place, name in zip(PLACES, ARCHIVES) if name not in FETCHED]
+if not CONFIG_SOURCES.sets("pathvars"):
+    if problem := find_archive_problem(RESULTS, LOCAL):
+        refuse(f"archive: {problem}", "archive")
 if problem := find_results_problem(RESULTS, LOCAL, SOURCES.parent):
     refuse(f"pathvars.results: {problem}", "pathvars", "results")
 try:

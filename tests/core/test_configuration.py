@@ -15,12 +15,12 @@ from ccreport.core.configuration import (
     check_explanations,
     check_file,
     check_pathvars,
-    find_license_problem,
-    find_orcid_problem,
+    find_archive_problem,
     find_results_problem,
 )
 from ccreport.core.declared_files import DeclarationError, find_line, read_declared
 from ccreport.core.schema_problems import find_problem, guess, guess_path
+from ccreport.core.settings.release_names import find_license_problem, find_orcid_problem
 
 OWN = """\
 # Two lines, then keys.
@@ -119,6 +119,22 @@ def test_results_have_a_folder_of_their_own(
     assert found is None if said is None else str(found).startswith(f"{results} {said}")
 
 
+@pytest.mark.parametrize(
+    ("archive", "said"),
+    [
+        ("results", "results is the folder of results; name a folder of raw files alone"),
+        (".", ". has in it results, the folder of results; name a folder of raw files alone"),
+        ("results/tables", "results/tables is in the folder of results; name a folder of raw files alone"),
+        ("archive/mine", None),
+    ],
+)
+def test_raw_files_are_apart_from_results(
+    archive: str, said: str | None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert find_archive_problem(Path("results"), [Path(archive)]) == said
+
+
 def test_logs_have_a_folder_too(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     Path("README.md").touch()
@@ -170,6 +186,16 @@ def test_defaults_are_filled_in_and_the_default_campaign_need_not_exist(
             "release",
             {"creators": [{"name": "Ada", "orcid": "https://orcid.org/0000-0002-1825-0098"}]},
             "orcid: https://orcid.org/0000-0002-1825-0098 is not an ORCID: by its other digits the last would be 7",
+        ),
+        (
+            "release",
+            {"creators": [{"name": "Ada", "orcid": "0000-0001"}]},
+            "`0000-0001` is not allowed here: ORCID of a person as an address, such as https://orcid.org/0000-0002-1825-0",
+        ),
+        (
+            "release",
+            {"creators": [{"name": "Ada", "orcid": "0000-0002-1825-0097"}]},
+            "`0000-0002-1825-0097` is not allowed here; did you mean `https://orcid.org/0000-0002-1825-0097`?",
         ),
         ("collect_kernel", "~/no-kernel", "collect_kernel: ~/no-kernel does not exist"),
     ],
@@ -318,7 +344,8 @@ def test_an_address_is_not_looked_up_as_a_path() -> None:
         ("a 1\nb: 2\n", "config.yaml:1: not YAML: a key without a colon and a blank behind it"),
         ("a\n  b: 2\n", "config.yaml:1: not YAML: a key without a colon and a blank behind it"),
         ("a:\n  - b\n  - 'c\n", "config.yaml:3: not YAML: a quote that is not closed"),
-        ("a: 1\nb: 2026-13-40\n", "config.yaml:2: `2026-13-40` is not a date: month must be in 1..12"),
+        ("a: 1\nb: 2026-13-40\n", "config.yaml:2: b: `2026-13-40` is not a date: month must be in 1..12"),
+        ("a: 1\nb:\n  - c: 2026-02-30\n", "config.yaml:3: b.0.c: `2026-02-30` is not a date: day is out of range"),
     ],
 )
 def test_a_file_that_is_not_a_configuration(
@@ -447,6 +474,9 @@ def test_a_path_that_is_not_there_is_guessed_by_what_its_folder_has(path: str, s
         ("CC-BY-4.0", None),
         ("BSD3", "`BSD3` is not an identifier of SPDX; did you mean `BSD-3-Clause`?"),
         ("cc by 4.0", "`cc by 4.0` is not an identifier of SPDX; did you mean `CC-BY-4.0`?"),
+        ("BSD", "`BSD` is not an identifier of SPDX; did you mean `BSD-3-Clause`?"),
+        ("gpl", "`gpl` is not an identifier of SPDX; did you mean `GPL-3.0-or-later`?"),
+        ("BSD1", "`BSD1` is not an identifier of SPDX; did you mean `BSD-1-Clause`?"),
         ("MITT", "`MITT` is not an identifier of SPDX; did you mean `MIT`?"),
         ("ours", "`ours` is not an identifier of SPDX; "),
     ],

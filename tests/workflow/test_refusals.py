@@ -82,6 +82,7 @@ ON_COMMAND_LINE = [
     ("release={former: raw}", "--config: release.former: raw is not a release: it has no SHA256SUMS"),
     ("stict=True", "--config: `stict` is not a key; did you mean `strict`?"),
     ("results=mine", "--config: `results` is not a key; did you mean `pathvars: {results: …}`?"),
+    ("archive=.", "--config: archive: . has in it results, the folder of results; name a folder of raw files alone"),
     ("pathvars={results: raw}", "--config: pathvars.results: raw has the raw files of raw; name a folder"),
     ("sections=[esnet-dtn]", "--config: sections: esnet-dtn is in the report already; name it once"),
     ("renderer=quarto", "--config: `renderer` is not a key; did you mean `report: {renderer: …}`?"),
@@ -120,6 +121,20 @@ def test_a_value_that_stands_for_nothing_is_refused_in_one_line(
     tree: str, value: str, message: str, request: pytest.FixtureRequest
 ) -> None:
     check_refusal(ask(request.getfixturevalue(tree), value), re.escape(f"ccreport: {message}"))
+
+
+def test_the_tables_of_a_release_are_compared_with_and_one_of_other_evaluations_is_refused(fresh: Checkout) -> None:
+    tables = fresh.folder / "release/2.1/evaluations/esnet-dtn/tables"
+    tables.mkdir(parents=True)
+    (tables / "table_2_testbed.parquet").touch()
+    assert ask(fresh, "compare_with=release/2.1", options=("-n",)).returncode == 0
+    tables.parent.rename(tables.parent.with_name("generic"))
+    said = (
+        "has no tables of the evaluation `esnet-dtn`, but of `generic`; name the results folder of another build, or "
+    )
+    check_refusal(
+        ask(fresh, "compare_with=release/2.1"), re.escape(f"ccreport: --config: compare_with: release/2.1 {said}")
+    )
 
 
 @pytest.mark.parametrize("tree", ["fresh", "built"])

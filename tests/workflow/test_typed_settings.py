@@ -50,7 +50,7 @@ def test_a_group_or_list_that_is_no_yaml_says_why(typed: str, said: str) -> None
 
 def test_a_date_that_is_none_is_named_without_a_line() -> None:
     typed = "release={date: 2026-13-40}"
-    said = "`2026-13-40` is not a date: month must be in 1..12"
+    said = "date: `2026-13-40` is not a date: month must be in 1..12"
     assert find_mistyped(["--config", typed]) == f"--config: `{typed}`: {said}"
     assert find_mistyped(["--config", "report={zoom: 1, zoom: 2}"]) == (
         "--config: `report={zoom: 1, zoom: 2}`: `zoom` is also in line 1; delete one of them"

@@ -4,7 +4,6 @@ Snakemake has it merged: `--config` over the files of `--configfile` over `confi
 one that says it.
 """
 
-import difflib
 import os
 import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
@@ -37,6 +36,7 @@ from ccreport.core.schema_problems import (
     guess_near,
     guess_place,
 )
+from ccreport.core.settings.release_names import find_license_problem, find_orcid_problem
 
 ON_COMMAND_LINE: Final = "--config"
 PATHVARS: Final = "pathvars"
@@ -51,10 +51,6 @@ NUMBERS: Final = (int, float, date)
 LISTS_RUNS: Final = "`python -m ccreport sql 'SELECT run_id FROM runs'`"
 # A run is named by its experiment, a dot, and what tells it from the others of the experiment.
 RUN_ID: Final = re.compile(r"[^.]+\..+")
-# The last digit of the address checks the others.
-ORCID: Final = re.compile(r"https://orcid\.org/(\d{4}-\d{4}-\d{4}-\d{3})([\dX])", re.ASCII)
-# That of ORCID's own documentation.
-EXAMPLE_ORCID: Final = "https://orcid.org/0000-0002-1825-0097"
 
 
 @dataclass(frozen=True)
@@ -143,12 +139,26 @@ def find_results_problem(results: Path, archives: Collection[Path], checkout: Pa
     real = results.resolve()
     if problem := find_folder_problem(results):
         return problem
-    for archive in (archive.resolve() for archive in archives):
-        if real.is_relative_to(archive) or archive.parent == real:
-            return f"{results} has the raw files of {show_path(archive)}; name a folder of their own for results"
+    if archive := next((archive for archive in archives if _shares_folder(real, archive.resolve())), None):
+        return f"{results} has the raw files of {show_path(archive)}; name a folder of their own for results"
     if real == checkout or any(real.is_relative_to(checkout / name) for name in OF_CHECKOUT):
         return f"{results} has files of ccreport; name a folder of their own for results"
     return None
+
+
+def find_archive_problem(results: Path, archives: Collection[Path]) -> str | None:
+    """Return why raw files cannot be where they are, as results are there; None where they can."""
+    real = results.resolve()
+    for archive in archives:
+        if _shares_folder(real, folder := archive.resolve()):
+            name = show_path(results)
+            how = "is" if folder == real else "is in" if folder.parent == real else f"has in it {name},"
+            return f"{archive} {how} the folder of results; name a folder of raw files alone"
+    return None
+
+
+def _shares_folder(results: Path, archive: Path) -> bool:
+    return results.is_relative_to(archive) or archive.parent == results
 
 
 def _read_words(config: dict[str, Any], given: Mapping[str, Any], schema: Mapping[str, Any]) -> None:
@@ -224,40 +234,6 @@ def _list_unknown(config: Mapping[str, Any], sources: Sources) -> Iterator[tuple
         yield ("release", "license"), problem
     if problem := find_layout_problem(config["edge"]["paths"]):
         yield ("edge", "paths"), problem
-
-
-def find_orcid_problem(orcid: str) -> str:
-    """Return what is wrong with an ORCID, whose last digit checks the others by ISO 7064, mod 11-2; else no text."""
-    if not (match := ORCID.fullmatch(orcid)):
-        return f"{orcid} is not an ORCID, four groups of four digits as in {EXAMPLE_ORCID}"
-    total = 0
-    for digit in match[1].replace("-", ""):
-        total = (total + int(digit)) * 2
-    check = "0123456789X"[(12 - total % 11) % 11]
-    return "" if match[2] == check else f"{orcid} is not an ORCID: by its other digits the last would be {check}"
-
-
-def find_license_problem(name: str | None) -> str | None:
-    """Return what is wrong with the name of a licence, which is to be an identifier of SPDX; None also for no name."""
-    if name is None:
-        return None
-    # Of most commands no configuration is read.
-    from packaging.licenses._spdx import LICENSES  # noqa: PLC0415
-
-    known = [license["id"] for license in LICENSES.values()]
-    if name in known:
-        return None
-    # MITT means MIT; BSD3 means BSD-3-Clause, and CC BY 4 means CC-BY-4.0: the shortest identifier that begins so.
-    stripped = {_strip(one): one for one in reversed(known)}
-    near = [stripped[one] for one in difflib.get_close_matches(_strip(name), stripped, 1, 0.8)]
-    begun = near or [one for one in known if _strip(name) and _strip(one).startswith(_strip(name))]
-    hint = f"; did you mean `{min(begun, key=len)}`?" if begun else guess_near(name, known)
-    return f"`{name}` is not an identifier of SPDX{hint or '; https://spdx.org/licenses lists them, as CC-BY-4.0'}"
-
-
-def _strip(name: str) -> str:
-    """Return the letters and digits of a name, in lower case."""
-    return re.sub(r"[^0-9a-z]", "", name.lower())
 
 
 def find_layout_problem(layout: str) -> str | None:

@@ -12,7 +12,7 @@ import yaml
 
 from ccreport.core.declarations import SCHEMAS, load_yaml
 from ccreport.core.errors import InputError
-from ccreport.core.schema_problems import Place, find_problem, guess_path
+from ccreport.core.schema_problems import Place, find_problem, format_place, guess_path
 
 LOADER: Final = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 NO_COLON: Final = "could not find expected ':'"
@@ -35,6 +35,7 @@ PLAIN: Final = {
     "did not find expected key": "not indented as the lines above, or a quote or bracket too many or too few before it",
 }
 MERGED: Final = "tag:yaml.org,2002:merge"
+DATED: Final = "tag:yaml.org,2002:timestamp"
 # What files of each schema are called, and what takes them.
 KINDS: Final = {
     "campaign": ("a campaign", "`python -m ccreport collect --campaign {}`"),
@@ -94,6 +95,7 @@ def read_text(path: Path) -> str:
 
 def parse_declared(text: str, name: str) -> Any:
     """Return what the YAML of the file of this name holds; raise DeclarationError where it is none or repeats a key."""
+    node = None
     try:
         loader = LOADER(text)
         node = loader.get_single_node()
@@ -101,25 +103,36 @@ def parse_declared(text: str, name: str) -> Any:
     except yaml.YAMLError as error:
         raise _explain(name, text, error) from error
     except ValueError as error:
-        raise _explain_date(name, text, error) from error
+        raise _explain_date(name, node, error) from error
     if node is not None and (repeated := next(_list_repeated(node), None)):
         key, first, second = repeated
         raise DeclarationError(f"{name}:{second}: `{key}` is also in line {first}; delete one of them")
     return value
 
 
-def _explain_date(name: str, text: str, error: ValueError) -> DeclarationError:
-    """Return which value of a text is read as a date and is none: 2026-13-40."""
-    for event in yaml.parse(text):
-        if isinstance(event, yaml.ScalarEvent) and event.implicit[0]:
-            try:
-                yaml.safe_load(event.value)
-            except ValueError:
-                line = getattr(event.start_mark, "line", 0) + 1
-                return DeclarationError(f"{name}:{line}: `{event.value}` is not a date: {error}")
-            except yaml.YAMLError:
-                continue
+def _explain_date(name: str, node: yaml.Node | None, error: ValueError) -> DeclarationError:
+    """Return which value below a node is read as a date and is none, and its key: release.date: 2026-02-30."""
+    for place, scalar in _list_scalars(node):
+        try:
+            yaml.safe_load(scalar.value if scalar.tag == DATED else "")
+        except ValueError as fault:
+            key = f"{format_place(place)}: " if place else ""
+            said = f"{key}`{scalar.value}` is not a date: {fault}"
+            return DeclarationError(f"{name}:{scalar.start_mark.line + 1}: {said}")
     return DeclarationError(f"{name}: {error}")
+
+
+def _list_scalars(node: yaml.Node | None, place: Place = ()) -> Iterator[tuple[Place, yaml.ScalarNode]]:
+    """Yield all keys and values of a node, each with the keys and numbers that lead to it."""
+    if isinstance(node, yaml.ScalarNode):
+        yield place, node
+    elif isinstance(node, yaml.SequenceNode):
+        for number, item in enumerate(node.value):
+            yield from _list_scalars(item, (*place, number))
+    elif isinstance(node, yaml.MappingNode):
+        for key, value in node.value:
+            yield from _list_scalars(key, place)
+            yield from _list_scalars(value, (*place, key.value) if isinstance(key, yaml.ScalarNode) else place)
 
 
 def _explain(name: str, text: str, error: yaml.YAMLError) -> DeclarationError:

@@ -212,7 +212,10 @@ def _describe(error: "ValidationError") -> str:
         case "pattern":
             if (doi := BEFORE_DOI.sub("", value)) != value and re.search(wanted, doi):
                 return f"{shown} has more than it needs; write {_last_key(error)}: {doi}"
-            near = (value.lower(), complete_name(value, schema.get("examples", ())))
+            examples = schema.get("examples", ())
+            # 0000-0002-1825-0097 means what an example has in front of such a number, too.
+            beginnings = (example[: example.rfind("/") + 1] for example in examples)
+            near = (value.lower(), complete_name(value, examples), *(begin + value for begin in beginnings))
             meant = next((word for word in near if re.search(wanted, word)), "")
             about = f": {read_meaning(schema) or f'it does not match {wanted}'}{hint_at_letters(value, wanted)}"
             return f"{shown} is not allowed here{f'; did you mean `{meant}`?' if meant else about}"

@@ -74,7 +74,7 @@ def list_rejects(rejects: Path, listed: Path) -> None:
     all_rejects = read_table("rejects", [rejects])
     if all_rejects.height:
         first, *others = _describe(all_rejects)
-        more = f"; {count_things(len(others), 'line')} more in this log:" if others else ""
+        more = f"; {count_things(len(others), 'line')} more in this log" if others else ""
         raise LedgerError("\n  ".join([f"strict is set, and not all could be used: {first}{more}", *others]))
     listed.write_text("nothing was rejected\n", encoding="ascii")
 
