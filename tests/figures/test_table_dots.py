@@ -85,6 +85,15 @@ def test_cells_with_a_mean_are_drawn_as_the_table_has_them(database: Path) -> No
     assert "A mark at 0: no segment was retransmitted." in figure.caption
 
 
+def test_rows_have_labels_as_their_own_label_shows_them(database: Path) -> None:
+    shown = {"test_group": {"fast": "Unpaced", "no loss": "Clean"}, "sender_speed": {"no loss": "Others"}}
+    with Database(database) as opened:
+        figure = build_table_dots(declare(shown=shown), opened)
+    assert "Unpaced, 1 flow: CUBIC 2.00" in figure.alternative
+    assert "Clean, 16 flows: CUBIC 0.100" in figure.alternative
+    assert {*figure.data["test_group"]} == {"fast", "no loss"}
+
+
 def test_versions_that_a_table_pools_go_by_its_name(database: Path) -> None:
     with duckdb.connect(str(database)) as connection:
         connection.execute("INSERT INTO algorithms VALUES ('bbr3', 'BBR')")

@@ -13,7 +13,7 @@ from first_page_inputs import (
 
 from ccreport.core.declarations import load_yaml
 from ccreport.report.archive_fragments.provenance import cite_archive
-from ccreport.report.first_page.pairs import call_labels
+from ccreport.report.first_page.pairs import call_conditions
 from ccreport.report.first_page.rtts import NO_RTTS, name_rtts, read_rtts
 from ccreport.report.fragments.first_page.condition_phrases import add_bracket, phrase_conditions
 from ccreport.report.fragments.first_page.figures_asked import ask_figures
@@ -61,16 +61,16 @@ def test_first_seconds_are_asked_for_where_a_test_goes_on(tmp_path: Path):
         assert ("How does a test start" in ask_figures(declared, tmp_path)) is is_asked
 
 
-def test_labels_are_called_by_what_the_evaluation_shows_them_as():
+def test_labels_and_algorithms_are_called_as_the_evaluation_shows_them():
+    cases = [{"value": "esnet", "shown": "ESnet"}, {"value": "non-esnet", "shown": "non-ESnet"}]
     labels = {
-        "path": {"cases": [{"value": "esnet", "shown": "ESnet"}, {"value": "non-esnet", "shown": "non-ESnet"}]},
-        "speed": {"cases": [{"value": "40g", "shown": "40G"}, {"value": "10g"}]},
+        "path_class": {"cases": cases},
+        "sender_speed": {"cases": [{"value": "40g", "shown": "40G"}, {"value": "10g"}]},
     }
-    cells = pl.Series(
-        ["40g sender, esnet, both", "10g sender, non-esnet, both", "140g, my esnet", "both BBRv2 and bbr"]
-    )
-    declared = {"labels": labels, "algorithms": {"BBRv2": {"members": ["bbr2"]}}, "algorithm_names": {}}
-    assert call_labels(cells, declared).to_list() == [
+    declared = {"labels": labels, "algorithms": {"BBRv2": {"members": ["bbr2"]}}, "algorithm_names": {}, "tables": {}}
+    cells = ["40g sender, esnet, both", "10g sender, non-esnet, both", "140g, my esnet", "both BBRv2 and bbr"]
+    named = call_conditions(pl.DataFrame({"table_name": "table_3_paths", "cell": cells}), declared)
+    assert named["cell"].to_list() == [
         "40G sender, ESnet, both",
         "10g sender, non-ESnet, both",
         "140g, my esnet",
@@ -137,12 +137,13 @@ def test_round_trip_times_are_those_of_runs_that_count(tmp_path: Path):
     assert read_rtts(database, {}).equals(NO_RTTS)
     with duckdb.connect(database) as connection:
         connection.execute("""
-            CREATE VIEW comparisons_runs AS SELECT 't' AS table_name, 'esnet, RTT ≥ 30 ms' AS question, * FROM (VALUES
+            CREATE VIEW comparisons_runs AS
+            SELECT 'table_3_paths' AS table_name, 'esnet, RTT ≥ 30 ms' AS question, * FROM (VALUES
                 (80.2::DOUBLE, 80.0::DOUBLE, TRUE), (88.04, NULL, TRUE), (300.0, 300.0, FALSE), (NULL, NULL, TRUE)
             ) AS runs(rtt_ms, rtt_nominal_ms, is_counted)
         """)
-    labels = {"path": {"cases": [{"value": "esnet", "shown": "ESnet"}]}}
-    found = read_rtts(database, {"labels": labels, "algorithms": {}, "algorithm_names": {}})
+    labels = {"path_class": {"cases": [{"value": "esnet", "shown": "ESnet"}]}}
+    found = read_rtts(database, {"labels": labels, "algorithms": {}, "algorithm_names": {}, "tables": {}})
     assert found["question"].to_list() == ["ESnet, RTT ≥ 30 ms"]
     assert name_rtts(found, found) == "80, 88 ms"
     assert name_rtts(found, found.clear()) == ""

@@ -39,11 +39,11 @@ def test_the_numbers_of_both_stand_in_the_rows_and_columns_of_the_publication() 
             make_cell("0.1 % loss", "RTT ≥ 30 ms", "BBR", cell_state="suspect", rate_mean_bps=7.8e7),
             make_cell("0.1 % loss", "RTT ≥ 30 ms", "CUBIC", cell_state="missing", rate_mean_bps=None, rate_cv=None),
         ),
-        buckets={"RTT < 30 ms": "RTT < 30 ms (here 10 ms)"},
+        heads={"RTT < 30 ms": "RTT < 30 ms (here 10 ms)", "test_group": "Loss"},
     )
     assert [text for text in lines[0] if text] == ["RTT < 30 ms (here 10 ms)", "RTT ≥ 30 ms"]
     assert [text for text in lines[1] if text] == ["BBR", "CUBIC"] * 2
-    assert lines[2] == ["Test group", *["Mean", "CV"] * 4]
+    assert lines[2] == ["Loss", *["Mean", "CV"] * 4]
     assert [text for text in lines[3] if text] == ["Paper", "Here", "=?", "Paper", "Here"] * 4
     means, cvs = ["9.65", "9.61"], ["0.3", "0.0"]
     of_bbr, of_cubic = [*means, "", *cvs, *means, "≈", *cvs], [*means, "≠", *cvs, *means, "?", "–", "0.0"]

@@ -18,7 +18,6 @@ from ccreport.core.tables import TableError, load_schema, read_table
 from ccreport.summarise.compute_table import STATISTICS
 from ccreport.summarise.database import connect, list_views
 from ccreport.summarise.grids.grid import format_number, format_size, rate_unit
-from ccreport.summarise.grids.publication import read_shown_names
 from ccreport.summarise.summarise import lay_out_table
 
 EVALUATION = ROOT / "evaluations/esnet-dtn.yaml"
@@ -293,9 +292,8 @@ def test_table_3_comes_from_result_rows_alone(tmp_path: Path) -> None:
     assert set(table["rate_basis"]) == {"throughput"}  # result rows have no receiver's rate
     assert "No selected run has a goodput." in html
     declared = load_evaluation(EVALUATION)
-    names = {"shown": read_shown_names(declared["labels"])}
     own = {"column_notes": {"runs_count": "Runs are counted.", "rate_low_bps": "Of a column without a value."}}
-    grid = lay_out_table(table, "table_3_paths", declared["tables"]["table_3_paths"] | names | own)
+    grid = lay_out_table(table, "table_3_paths", declared["tables"]["table_3_paths"] | {"evaluation": declared} | own)
     assert "Runs are counted." in " ".join(grid.notes)
     assert "without a value" not in " ".join(grid.notes)
     assert [name[:2] for name in grid.names] == [["10G", "non-ESnet"]] * 2

@@ -5,7 +5,7 @@ each run of this archive, whose x over y is the run's value.
 """
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Final
 
 import duckdb
@@ -97,8 +97,12 @@ def _name_readable(said: str) -> str:
 def list_cells(facts: Mapping[str, Any]) -> Iterator[tuple[str, dict[str, Any], Published]]:
     """Yield each cell of an exhibit in words, with the values of its columns and what the publication prints."""
     for *key, value in facts["cells"]:
-        words = (wording.format(part) for wording, part in zip(facts["columns"].values(), key, strict=True))
-        yield ", ".join(words), dict(zip(facts["columns"], key, strict=True)), value
+        yield word_cell(facts["columns"], key), dict(zip(facts["columns"], key, strict=True)), value
+
+
+def word_cell(columns: Mapping[str, str], key: Iterable[Any]) -> str:
+    """Return a cell of an exhibit in words: of each value those that its column has for it."""
+    return ", ".join(wording.format(part) for wording, part in zip(columns.values(), key, strict=True))
 
 
 def _read_number(value: Published, step: float, unit: str) -> dict[str, Any]:

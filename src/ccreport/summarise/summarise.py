@@ -1,6 +1,7 @@
 """Published tables: each the result of one query over the database, as Parquet, CSV, HTML and LaTeX."""
 
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from pathlib import Path
 from typing import Any, Final
 
@@ -16,8 +17,9 @@ from ccreport.summarise.compute_table import STATISTICS, compute_table
 from ccreport.summarise.database import QueryError, connect
 from ccreport.summarise.grids.cells import NOTHING_BOLD, Bold, lay_out_cells, lay_out_rows
 from ccreport.summarise.grids.grid import Grid, leave_out_narrow
-from ccreport.summarise.grids.headings import name_tables, shorten_titles
+from ccreport.summarise.grids.headings import NO_HEADINGS
 from ccreport.summarise.grids.html import format_html
+from ccreport.summarise.grids.label_names import call_labels
 from ccreport.summarise.grids.latex import format_latex
 from ccreport.summarise.grids.links import select_shown
 from ccreport.summarise.grids.measures import (
@@ -33,16 +35,13 @@ from ccreport.summarise.grids.order import order_rows
 from ccreport.summarise.grids.pairs import head_measures, is_of_pairs, name_pair, say_nothing_compared
 from ccreport.summarise.grids.pooled_settings import describe_pooled, explain_missing_intervals
 from ccreport.summarise.grids.publication import (
-    NOTHING_SHOWN,
     describe_pooled_rtts,
     head_columns,
     list_rtts,
     mark_unpublished,
-    read_shown_names,
-    show_names,
-    show_names_within,
 )
 from ccreport.summarise.grids.shared_runs import share_names, share_runs
+from ccreport.summarise.grids.table_titles import name_tables, shorten_titles
 from ccreport.summarise.grids.with_suspects import describe_suspects
 from ccreport.summarise.questions import ask_table, find_bold
 from ccreport.summarise.statistics.comparisons import judge_questions
@@ -58,7 +57,7 @@ def summarise_tables(evaluation: Path, database: Path, output: Path) -> None:
     """Write all published tables of an evaluation into a folder, as `summarise_table` does each."""
     whole = load_evaluation(evaluation)
     declared = whole["tables"]
-    names = {"short_titles": shorten_titles(declared), "shown": read_shown_names(whole["labels"]), "evaluation": whole}
+    names = {"short_titles": shorten_titles(declared), "evaluation": whole}
     published = {
         table: {"published": evaluation.parent / facts["expected"]} for table, facts in whole["reproduction"].items()
     }
@@ -105,7 +104,7 @@ def summarise_table(connection: duckdb.DuckDBPyConnection, table: str, declared:
         grid = head_columns(grid, list_rtts(connection, table))
     if "published" in declared:
         keys = summary.select(declared["rows"])
-        grid = mark_unpublished(grid, declared["published"], keys, declared["shown"], declared.get("evaluation"))
+        grid = mark_unpublished(grid, declared["published"], keys, declared.get("evaluation"))
     grid = leave_out_narrow(share_names(share_runs(grid)))
     (output / f"{table}.html").write_text(format_html(grid), encoding="utf-8")
     (output / f"{table}.tex").write_text(format_latex(grid), encoding="utf-8")
@@ -146,33 +145,30 @@ def lay_out_table(
         notes.append(f"Rate: {RATE_NAMES[basis]}.")
         if declared["rate"] == "goodput" != basis:
             notes.append("No selected run has a goodput.")
-    summary = name_tables(say_nothing_compared(summary), declared.get("short_titles", {}))
-    summary, schema = show_labels(summary, load_schema(table), declared)
-    summary = show_names(summary, shown_names := declared.get("shown", NOTHING_SHOWN))
-    if "cell" in summary.columns:
-        # Published values name their cells as questions name theirs.
-        summary = summary.with_columns(show_names_within(summary["cell"], shown_names))
+    summary, schema = show_labels(say_nothing_compared(summary), load_schema(table), declared)
     if "evaluation" in declared:
-        summary = show_algorithms(summary, declared["evaluation"])
+        summary = show_algorithms(call_labels(summary, declared["evaluation"]), declared["evaluation"])
     if "evaluation" in declared and "question" in summary.columns:
         summary = summary.with_columns(show_algorithms_within(summary["question"], declared["evaluation"]))
+    summary = name_tables(summary, declared.get("short_titles", {}))
+    headings = declared.get("headings", NO_HEADINGS)
     if "rows" in declared and "measures" not in declared:
-        return lay_out_cells(summary, table, declared, notes, bold)
+        return head_rows(lay_out_cells(summary, table, declared, notes, bold), headings)
     bases = summary["rate_basis"].drop_nulls().unique().to_list() if "rate_basis" in summary.columns else []
     shown = select_shown(summary.drop("rate_basis", strict=False), declared)
     if shown.height < summary.height:
         notes.append(f"The first {shown.height:,} of {summary.height:,} rows; the CSV file has all of them.")
     bold = {column: rows.head(shown.height) for column, rows in bold.items()}
-    if "measures" in declared:
-        named = declared.get("rows", ())
-        schema = order_columns(schema, named)
-        chosen = select_measures(shown, schema, declared)
-        if is_of_pairs(chosen):
-            pairs = head_measures(chosen)
-            return name_pair(lay_out_rows(pairs, schema, declared["title"], notes, bold, is_whole=is_whole), chosen)
-        rows = lay_out_rows(chosen, schema, declared["title"], notes, bold, is_whole=is_whole)
-        order = order_rows(chosen, named)
-        grid = select_rows(name_rates(rows, bases), order)
-        grid = set_side_by_side(grid, chosen[order], declared.get("columns", ()))
-        return head_rows(grid, declared["headings"])
-    return name_rates(lay_out_rows(shown, schema, declared["title"], notes, bold, is_whole=is_whole), bases)
+    lay_out = partial(
+        lay_out_rows, title=declared["title"], notes=notes, bold=bold, headings=headings, is_whole=is_whole
+    )
+    if "measures" not in declared:
+        return head_rows(name_rates(lay_out(shown, schema), bases), headings)
+    named = declared.get("rows", ())
+    schema = order_columns(schema, named)
+    chosen = select_measures(shown, schema, declared)
+    if is_of_pairs(chosen):
+        return head_rows(name_pair(lay_out(head_measures(chosen), schema), chosen), headings)
+    order = order_rows(chosen, named)
+    grid = select_rows(name_rates(lay_out(chosen, schema), bases), order)
+    return head_rows(set_side_by_side(grid, chosen[order], declared.get("columns", ())), headings)

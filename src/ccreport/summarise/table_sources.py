@@ -87,6 +87,11 @@ def list_own_labels(table: Mapping[str, Any], labels: Collection[str]) -> list[s
     return [name for name in (*table.get("rows", ()), *table.get("columns", ())) if name in labels and name not in key]
 
 
+def divide_labels(text: str | None) -> dict[str, str]:
+    """Return the labels of a row of `means`, which one column has: distance=far; lossy=some loss."""
+    return dict(part.split("=", 1) for part in (text or "").split(BETWEEN_LABELS) if "=" in part)
+
+
 def _quote(text: str, mark: str = '"') -> str:
     return mark + text.replace(mark, 2 * mark) + mark
 

@@ -7,7 +7,8 @@ from typing import Any, Final
 import polars as pl
 
 from ccreport.core.text import count_things
-from ccreport.summarise.grids.plain_numbers import NO_HEADINGS, VALUE, list_numbers, name_column, round_value
+from ccreport.summarise.grids.headings import NO_HEADINGS
+from ccreport.summarise.grids.plain_numbers import VALUE, list_numbers, name_column, round_value
 from ccreport.trace.raw_files import OF_JOB, ReadFiles
 
 # More files would bury what is said of the runs, and more runs what is said behind them.

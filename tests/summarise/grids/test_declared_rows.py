@@ -1,13 +1,16 @@
 """Rows of a table come in the order in which the evaluation names the columns that tell them apart."""
 
+import re
 from typing import Any
 
 import polars as pl
 import pytest
 
 from ccreport.core.tables import conform
-from ccreport.summarise.grids.headings import head_column, name_tables, shorten_titles
+from ccreport.summarise.grids.headings import head_column
+from ccreport.summarise.grids.html import format_html
 from ccreport.summarise.grids.order import rank_values
+from ccreport.summarise.grids.table_titles import name_tables, shorten_titles
 from ccreport.summarise.summarise import lay_out_table
 
 DECLARED: dict[str, Any] = {
@@ -40,6 +43,12 @@ def test_rows_follow_the_declared_order_and_lead_to_their_own_cells() -> None:
     for first, second in (("loss_pct", "flows_count"), ("flows_count", "loss_pct")):
         grid = lay_out_table(summary, "means", DECLARED | {"rows": [first, second]})
         found[first] = (grid.stubs, grid.names, [cells[0].number for cells in grid.cells])
+        # The heading of a number that stands above its rows is said there, as its column is not.
+        bands = re.findall(r"<span>(.*?)</span></th>", format_html(grid))
+        assert (
+            bands
+            == {"loss_pct": ["Loss 0 %", "Loss 2 %", "Loss 10 %"], "flows_count": ["Flows: 1", "Flows: 16"]}[first]
+        )
     assert found["loss_pct"] == (
         ["Loss (%)", "Flows"],
         [["Loss 0 %", "1"], ["Loss 2 %", "1"], ["Loss 2 %", "16"], ["Loss 10 %", "1"]],
@@ -47,7 +56,7 @@ def test_rows_follow_the_declared_order_and_lead_to_their_own_cells() -> None:
     )
     assert found["flows_count"] == (
         ["Flows", "Loss (%)"],
-        [["1 flow", "0"], ["1 flow", "2"], ["1 flow", "10"], ["16 flows", "2"]],
+        [["1", "0"], ["1", "2"], ["1", "10"], ["16", "2"]],
         [1, 3, 5, 4],
     )
 
@@ -89,7 +98,16 @@ def test_published_numbers_have_the_digits_that_are_printed() -> None:
     assert "Value" not in grid.headings
     places = [grid.headings.index(heading) for heading in ("Published value", "Published low", "Published high")]
     shown = [[row[place].text for place in places] for row in grid.cells]
-    named = DECLARED_NUMBERS | {"shown": {"buffer": {"1": "one BDP"}}}
+    exhibit = {"title": "Text", "columns": {"buffer": "{}"}, "cells": [["1", 100.0]]}
+    labels = {"buffer": {"cases": [{"value": "1", "shown": "one BDP"}]}}
+    evaluation = {
+        "labels": labels,
+        "published": {"text": exhibit},
+        "algorithms": {},
+        "algorithm_names": {},
+        "tables": {},
+    }
+    named = DECLARED_NUMBERS | {"evaluation": evaluation}
     with_names = lay_out_table(conform(pl.DataFrame(rows), "published_values"), "published_values", named)
     assert [row[-1] for row in with_names.names] == ["one BDP", "2", "3"]
     assert shown == [["100", "99.5", "100.5"], ["1234.5", "1234.45", "1234.55"], ["0.3", "0.25", "–"]]

@@ -31,6 +31,7 @@ from ccreport.summarise.grids.headings import (
 from ccreport.summarise.grids.html import format_html
 from ccreport.summarise.grids.latex import escape_latex, format_latex
 from ccreport.summarise.grids.links import cell_href
+from ccreport.summarise.grids.measures import head_rows
 from ccreport.summarise.grids.shown_columns import ShownColumn, code_phrases, leave_out
 
 
@@ -168,7 +169,7 @@ AHEAD = {"rate_mean_bps": pl.Series([False, True, False, False, False])}
 
 
 def test_cells_stand_by_row_and_column_with_dashes_where_there_is_none() -> None:
-    grid = lay_out_cells(CELLS, "table_2_testbed", DECLARED, [])
+    grid = head_rows(lay_out_cells(CELLS, "table_2_testbed", DECLARED, []), DECLARED["headings"])
     assert (grid.stubs, grid.names) == (["Test", "Flows"], [["no loss", "16"], ["some_loss", "16"]])
     # Columns of one bucket stand side by side, though the rows name them in another order.
     assert grid.spanners == [[("far", 8), ("near", 8)], [("BBR", 4), ("CUBIC", 4), ("BBR", 4), ("CUBIC", 4)]]
@@ -388,7 +389,7 @@ ABSENT = r" & --" * 4
 
 
 def test_latex_is_a_booktabs_table_by_hand() -> None:
-    grid = lay_out_cells(CELLS, "table_2_testbed", DECLARED, ["Rate: goodput."], AHEAD)
+    grid = head_rows(lay_out_cells(CELLS, "table_2_testbed", DECLARED, ["Rate: goodput."], AHEAD), DECLARED["headings"])
     assert format_latex(grid).splitlines() == [
         r"% \usepackage{booktabs,pdflscape}",
         r"\begin{landscape}",

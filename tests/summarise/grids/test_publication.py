@@ -13,8 +13,6 @@ from ccreport.summarise.grids.publication import (
     head_columns,
     list_rtts,
     mark_unpublished,
-    read_shown_names,
-    show_names,
 )
 from ccreport.summarise.grids.shared_runs import share_names, share_runs
 
@@ -75,17 +73,13 @@ def test_rows_that_the_publication_does_not_have_are_marked(tmp_path: Path) -> N
         assert mark_unpublished(GRID, expected, KEYS) == GRID
 
 
-def test_labels_are_as_an_evaluation_shows_them(tmp_path: Path) -> None:
+def test_rows_are_looked_for_by_labels_as_the_file_has_them(tmp_path: Path) -> None:
     cases = [{"value": "esnet", "shown": "ESnet"}, {"value": "elsewhere"}]
-    shown = read_shown_names({"path_class": {"cases": cases}, "purpose": {"cases": [{"value": "steady"}]}})
-    assert shown == {"path_class": {"esnet": "ESnet"}}
-    keys = pl.DataFrame({"path_class": ["esnet", "elsewhere"], "purpose": ["esnet", "steady"]})
-    assert show_names(keys, shown).rows() == [("ESnet", "esnet"), ("elsewhere", "steady")]
-    # The file of published values has the label itself.
+    evaluation = {"labels": {"path_class": {"cases": cases}}, "algorithms": {}, "algorithm_names": {}, "tables": {}}
     expected = tmp_path / "t.csv"
     expected.write_text("path_class\nesnet\n", encoding="utf-8")
     grid = replace(GRID, stubs=["Path"], names=[["ESnet"], ["elsewhere"]])
-    marked = mark_unpublished(grid, expected, keys.select("path_class"), shown)
+    marked = mark_unpublished(grid, expected, pl.DataFrame({"path_class": ["esnet", "elsewhere"]}), evaluation)
     assert marked.names == [["ESnet"], ["elsewhere †"]]
 
 
@@ -119,14 +113,3 @@ def test_what_all_rows_are_named_is_said_once_below_the_table() -> None:
     # A row alone keeps its names, and the first name stays in any case.
     for names in ([["8 MB", "16", "5"]], [["8 MB", "16", "5"], ["8 MB", "8", "4"]]):
         assert share_names(replace(grid, names=names)) == replace(grid, names=names)
-
-
-def test_questions_have_labels_as_they_are_shown() -> None:
-    rows = pl.DataFrame({"question": ["40g sender, esnet, both", "no loss"], "path_class": ["esnet", "other"]})
-    shown = show_names(rows, {"path_class": {"esnet": "ESnet"}, "sender_speed": {"40g": "40G"}})
-    assert shown["question"].to_list() == ["40G sender, ESnet, both", "no loss"]
-    assert shown["path_class"].to_list() == ["ESnet", "other"]
-    # As questions about means have them, behind the label's name.
-    means = pl.DataFrame({"question": ["path kind far, RTT 5 ms", "path kind farther", "far"]})
-    named = show_names(means, {"path_kind": {"far": "GEO"}})
-    assert named["question"].to_list() == ["path kind GEO, RTT 5 ms", "path kind farther", "GEO"]

@@ -30,6 +30,7 @@ from ccreport.figures.select.table_cells import (
 )
 from ccreport.figures.wording.conditions import INTERVAL, describe_value, fold_sentences, write_sentences
 from ccreport.figures.wording.runs import format_significant
+from ccreport.summarise.grids.label_names import show_names
 from ccreport.summarise.grids.pooled_settings import RUNS_AT_LEAST
 from ccreport.summarise.grids.settings import RATE_UNITS, choose_rate_unit
 from ccreport.summarise.refused_sql import describe_refusal
@@ -83,7 +84,8 @@ def build_table_dots(declaration: FigureDeclaration, database: Database) -> Figu
     keys = choose_keys(declaration.table, known)
     rows = known.select(keys).unique(maintain_order=True).with_row_index("row")
     placed = known.join(rows, on=keys, how="left", nulls_equal=True, maintain_order="left")
-    names = {row["row"]: _name_row(keys, row) for row in rows.rows(named=True)}
+    named = show_names(rows, declaration.shown)
+    names = {row["row"]: _name_row(keys, row) for row in named.rows(named=True)}
     data = placed.select(*keys, "algorithm", "runs_count", mean, low, high)
     drawn = [(pl.col(column) / measure.size).alias(end) for column, end in zip(measure.columns, ENDS, strict=True)]
     names_drawn = {algorithm: style.name for algorithm, style in styles.items()}

@@ -14,7 +14,7 @@ from ccreport.core.declared_files import DeclarationError
 from ccreport.core.evaluation import load_evaluation
 from ccreport.core.schema_problems import Place, guess
 from ccreport.figures.select.series import UNKNOWN_CC, start_of_client
-from ccreport.summarise.grids.publication import Shown, read_shown_names
+from ccreport.summarise.grids.label_names import Shown, read_shown_names
 from ccreport.summarise.refused_sql import describe_refusal, find_tokens
 
 Rate = Literal["goodput", "throughput"]

@@ -12,7 +12,7 @@ from ccreport.figures.select.declaration import FigureDeclaration, refuse_where
 from ccreport.figures.select.recording_database import Database
 from ccreport.figures.wording.conditions import describe_panel
 from ccreport.summarise.database import quote_name, quote_text
-from ccreport.summarise.grids.publication import Shown
+from ccreport.summarise.grids.label_names import Shown
 
 PANELS_AT_MOST: Final = 12
 # By what panels are in order; the name need not be among the columns that tell panels apart.

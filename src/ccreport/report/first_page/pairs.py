@@ -14,7 +14,7 @@ import polars as pl
 from ccreport.compare.pairs import SUSPECT
 from ccreport.compare.reproduction import COMPARED
 from ccreport.summarise.algorithm_names import show_algorithms_within
-from ccreport.summarise.grids.publication import read_shown_names, show_names_within
+from ccreport.summarise.grids.label_names import call_labels
 
 PAPER: Final = "paper"
 # Column of comparisons that says whether the publication has them, and its value where it has not.
@@ -74,12 +74,14 @@ def mark_published(questions: pl.DataFrame, compared: pl.DataFrame) -> pl.DataFr
     )
 
 
-def call_labels(cells: pl.Series, declared: Mapping[str, Any]) -> pl.Series:
-    """Return names of cells or questions, "40g sender, esnet", with what an evaluation's labels are shown as.
+def call_conditions(rows: pl.DataFrame, declared: Mapping[str, Any]) -> pl.DataFrame:
+    """Return rows of `comparisons` or `reproduction` with labels as an evaluation shows them, also in words.
 
-    So with algorithms: "both CUBIC and BBR".
+    So with algorithms in questions and names of cells: "both CUBIC and BBR".
     """
-    return show_algorithms_within(show_names_within(cells, read_shown_names(declared["labels"])), declared)
+    column = "question" if "question" in rows.columns else "cell"
+    named = call_labels(rows, declared)
+    return named.with_columns(show_algorithms_within(named[column], declared))
 
 
 def list_doubted(compared: pl.DataFrame, doubts: Mapping[str, str]) -> list[tuple[str, str]]:

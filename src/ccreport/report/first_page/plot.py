@@ -9,7 +9,7 @@ from ccreport.core.tables import read_table
 from ccreport.figures.write import write_files
 from ccreport.report.first_page.forest import draw_forest
 from ccreport.report.first_page.forest_frame import NARROW, WIDE
-from ccreport.report.first_page.pairs import call_labels, list_doubted, list_pairs
+from ccreport.report.first_page.pairs import call_conditions, list_doubted, list_pairs
 from ccreport.report.first_page.rtts import read_rtts
 
 # Names of the figures, as folders.
@@ -27,7 +27,7 @@ def plot_reproduction(evaluation: Path, reproduction: Path, database: Path, outp
     declared = load_evaluation(evaluation)
     algorithms = list(declared["algorithms"])
     compared = read_table("reproduction", [reproduction])
-    pairs = list_pairs(compared.with_columns(call_labels(compared["cell"], declared)), algorithms)
+    pairs = list_pairs(call_conditions(compared, declared), algorithms)
     doubted_count = len(list_doubted(compared, {}))
     rtts = read_rtts(database, declared)
     titles = {name: facts["title"] for name, facts in declared["tables"].items()}

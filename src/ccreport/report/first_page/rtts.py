@@ -7,7 +7,7 @@ from typing import Any, Final
 
 import polars as pl
 
-from ccreport.report.first_page.pairs import call_labels
+from ccreport.report.first_page.pairs import call_conditions
 from ccreport.summarise.database import connect
 from ccreport.summarise.grids.publication import SHOWN_RTT, join_rtts
 from ccreport.summarise.questions import has_questions
@@ -31,7 +31,7 @@ def read_rtts(database: Path, declared: Mapping[str, Any]) -> pl.DataFrame:
         if not has_questions(connection):
             return NO_RTTS
         rtts: pl.DataFrame = connection.sql(QUERY).pl().cast(SCHEMA)
-    return rtts.with_columns(call_labels(rtts["question"], declared))
+    return call_conditions(rtts, declared)
 
 
 def name_rtts(rtts: pl.DataFrame, asked: pl.DataFrame) -> str:

@@ -32,12 +32,12 @@ from ccreport.summarise.database import connect
 from ccreport.summarise.grids.cells import find_shared
 from ccreport.summarise.grids.grid import rate_unit
 from ccreport.summarise.grids.headings import (
+    NO_HEADINGS,
     describe_shared,
     find_quantity_unit,
     name_quantities,
-    name_tables,
-    shorten_titles,
 )
+from ccreport.summarise.grids.label_names import call_labels
 from ccreport.summarise.grids.links import ROWS_PER_PAGE, page_of_cells, select_shown
 from ccreport.summarise.grids.plain_numbers import (
     MEGABITS,
@@ -46,6 +46,7 @@ from ccreport.summarise.grids.plain_numbers import (
     name_column,
 )
 from ccreport.summarise.grids.shown_columns import find_ends
+from ccreport.summarise.grids.table_titles import name_tables, shorten_titles
 from ccreport.trace.raw_files import load_read_files
 from ccreport.trace.rows.load_trace import Trace, load_trace
 from ccreport.trace.rows.suspects import SuspectRun, Suspects
@@ -65,10 +66,12 @@ LEFT_OUT: Final = "There are too many runs to list all of them here. The command
 @replaces_folder("output")
 def trace_cells(evaluation: Path, database: Path, summaries: Path, output: Path) -> None:
     """Write the page of each published table of an evaluation into a folder, which is replaced."""
-    tables = load_evaluation(evaluation)["tables"]
+    whole = load_evaluation(evaluation)
+    tables = whole["tables"]
     with connect(database) as connection:
         about = {
             "database": database,
+            "evaluation": whole,
             "short_titles": shorten_titles(tables),
             "suspects": Suspects(connection),
         }
@@ -141,7 +144,9 @@ def render_page(
 
 
 def _name_rows(summary: pl.DataFrame, declared: Mapping[str, Any]) -> pl.DataFrame:
-    return name_tables(name_quantities(summary, declared.get("rates")), declared.get("short_titles", {}))
+    scaled = name_quantities(summary, declared.get("rates"))
+    named = call_labels(scaled, declared["evaluation"]) if "evaluation" in declared else scaled
+    return name_tables(named, declared.get("short_titles", {}))
 
 
 def count_runs_at_most(rows_count: int, largest: int) -> int:
@@ -192,9 +197,8 @@ def _render_head(
     yield f"---\n{yaml.safe_dump(header, sort_keys=False, allow_unicode=True)}---\n"
     yield f"{about}\n"
     yield f"{ABOUT_FILES}\n"
-    if said := describe_shared(
-        {name: value for name, value in declared.get("shared", {}).items() if value is not None}
-    ):
+    shared = {name: value for name, value in declared.get("shared", {}).items() if value is not None}
+    if said := describe_shared(shared, headings=declared.get("headings", NO_HEADINGS)):
         yield f"{escape_text(said)}\n"
     if declared.get("pages"):
         yield declared["pages"]

@@ -30,6 +30,7 @@ from ccreport.summarise.grids.grid import (
 )
 from ccreport.summarise.grids.headings import format_name, write_heading
 from ccreport.summarise.grids.html import format_html
+from ccreport.summarise.grids.measures import head_rows
 from ccreport.summarise.grids.plain_numbers import show_plain
 from ccreport.summarise.grids.publication import list_rtts
 
@@ -64,14 +65,16 @@ SCALES: Final = {
 }
 
 
-def read_buckets(database: Path, compared: pl.DataFrame) -> dict[str, dict[str, str]]:
-    """Return by table what its RTT buckets are called above columns: with the round-trip times that they have here.
+def read_heads(database: Path, compared: pl.DataFrame, tables: Mapping[str, Any]) -> dict[str, dict[str, str]]:
+    """Return by table what its RTT buckets are called, with the round-trip times that they have here, and its columns.
 
-    `database` is the evaluation's, `compared` are rows as `compare_tables` writes them.
+    `database` is the evaluation's, `compared` are rows as `compare_tables` writes them, `tables` those that the
+    evaluation declares, with headings of their own.
     """
-    tables = compared.filter(pl.col("rtt_bucket").is_not_null())["table_name"].unique().sort()
+    own: dict[str, dict[str, str]] = {name: {**facts["headings"]} for name, facts in tables.items()}
+    with_buckets = compared.filter(pl.col("rtt_bucket").is_not_null())["table_name"].unique().sort()
     with connect(database) as connection:
-        return {table: list_rtts(connection, table) for table in tables}
+        return own | {table: own.get(table, {}) | list_rtts(connection, table) for table in with_buckets}
 
 
 def render_published_beside(
@@ -79,13 +82,13 @@ def render_published_beside(
     table: str,
     title: str,
     other_name: str,
-    buckets: Mapping[str, str] = MappingProxyType({}),
+    heads: Mapping[str, str] = MappingProxyType({}),
     algorithms: Sequence[str] = (),
 ) -> str:
     """Return the compared cells of a table (rows as `compare_tables` writes them) as an HTML table.
 
     Rates are in Gbit/s or Mbit/s, or in per cent of the line rate where the two line rates differ; CVs in per cent.
-    `buckets` are other names of RTT buckets, as `read_buckets` has them of a table; `algorithms` are in their order.
+    `heads` are names of RTT buckets and columns, as `read_heads` has them of a table; `algorithms` are in their order.
     """
     rows, across = _choose_keys(own)
     columns = _order_columns(own.select(across).unique(maintain_order=True).rows(), across, algorithms)
@@ -106,7 +109,7 @@ def render_published_beside(
         stubs=[write_heading(key) for key in rows],
         names=[[format_name(key, value) for key, value in zip(rows, name, strict=True)] for name in names],
         spanners=[
-            *(list(_span(columns, level, buckets)) for level in range(len(across))),
+            *(list(_span(columns, level, heads)) for level in range(len(across))),
             GROUPS * len(columns),
         ],
         headings=headings * len(columns),
@@ -117,7 +120,7 @@ def render_published_beside(
         less=[place for place in range(of_cell * len(columns)) if place % of_cell >= GROUPS[0][1]],
     )
     label = escape_text(f"{title}, beside each other")
-    shown = format_html(grid)
+    shown = format_html(head_rows(grid, {key: heads[key] for key in rows if key in heads}))
     box = open_table_box(shown, label, "beside", of_group=of_cell)
     return fence_html(f"{box}\n{shown}\n</div>")
 

@@ -43,7 +43,7 @@ from ccreport.report.archive_fragments.repetitions import describe_repetitions
 from ccreport.report.archive_fragments.report_title import title_report
 from ccreport.report.archive_fragments.suspects import render_suspect_rules, render_suspects, summarise_left_out
 from ccreport.report.first_page.least_shares import read_least_shares
-from ccreport.report.first_page.pairs import call_labels, list_doubted, list_pairs, mark_published
+from ccreport.report.first_page.pairs import call_conditions, list_doubted, list_pairs, mark_published
 from ccreport.report.first_page.rtts import read_rtts
 from ccreport.report.first_page.variation import read_variation
 from ccreport.report.fragments.about import BOTH, name_publication, render_about, render_groups, render_note
@@ -76,7 +76,7 @@ from ccreport.report.fragments.first_page.verdict_strip import render_squares, r
 from ccreport.report.fragments.first_page.version_findings import describe_versions
 from ccreport.report.fragments.gallery_pages.figure_kinds import find_examples, render_figure_kinds
 from ccreport.report.fragments.gallery_pages.gallery import render_gallery
-from ccreport.report.fragments.published_beside import read_buckets
+from ccreport.report.fragments.published_beside import read_heads
 from ccreport.report.fragments.reproduction import describe_reproduction, render_reproduction
 from ccreport.report.fragments.words import render_words
 from ccreport.report.markup.blocks import write_fragment
@@ -84,7 +84,6 @@ from ccreport.report.markup.escape import escape_text
 from ccreport.report.site.absent_pages import name_absent
 from ccreport.storage.sums import hash_file, hash_sums
 from ccreport.summarise.algorithm_names import show_algorithms
-from ccreport.summarise.grids.publication import read_shown_names, show_names
 from ccreport.summarise.questions import COMPARISONS
 from ccreport.trace.find_table import name_evaluation, name_folder
 from ccreport.trace.raw_files import ReadFiles
@@ -167,12 +166,8 @@ def render_fragments(
     write_fragment(fragments, "groups.md", groups, both)
     algorithms = list(declared["algorithms"])
     titles = {name: facts["title"] for name, facts in declared["tables"].items()}
-    named_cells, named_questions = (
-        frame.with_columns(call_labels(frame[column], declared))
-        for frame, column in ((compared, "cell"), (asked, "question"))
-    )
+    named_cells, named_questions = (call_conditions(rows, declared) for rows in (compared, asked))
     named_questions = mark_published(named_questions, named_cells)
-    named_cells = show_names(named_cells, read_shown_names(declared["labels"]))
     rtts = read_rtts(database, declared)
     pairs = list_pairs(named_cells, algorithms)
     doubts = {table: facts["doubt"] for table, facts in declared["reproduction"].items()}
@@ -231,7 +226,7 @@ def render_fragments(
     write_fragment(fragments, "condition_map.md", of_conditions)
     for cell in sorted(reasons.keys() - (cells := set(named_cells["cell"]))):
         print(f"warning: explanations of {evaluation.stem}: reproduction.pairs: no cell `{cell}`{guess(cell, cells)}")
-    heads = read_buckets(database, compared)
+    heads = read_heads(database, compared, declared["tables"])
     for name, has_cells in (("reproduction", True), ("reproduction_report", False)):
         page = render_reproduction(named_cells, titles, algorithms, about, doubts, reasons, heads, has_cells=has_cells)
         write_fragment(fragments, f"{name}.md", page)

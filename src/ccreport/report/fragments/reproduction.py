@@ -83,7 +83,7 @@ def render_reproduction(
     note: str = "",
     doubts: Mapping[str, str] = MappingProxyType({}),
     reasons: Mapping[str, str] = MappingProxyType({}),
-    buckets: Mapping[str, Mapping[str, str]] = MappingProxyType({}),
+    heads: Mapping[str, Mapping[str, str]] = MappingProxyType({}),
     *,
     has_cells: bool = True,
 ) -> str:
@@ -91,7 +91,7 @@ def render_reproduction(
 
     `titles` are the tables' by name, `names` those of its algorithms in order, `note` is about this archive,
     `doubts` say by the table's name why some of its published pairs look wrong, `reasons` by the cell's why one is not
-    reproduced, `buckets` are as `read_buckets` returns them. Without `has_cells` each table is there beside the other,
+    reproduced, `heads` are as `read_heads` returns them. Without `has_cells` each table is there beside the other,
     and it says that the supplement has the details of cells.
     """
     parts = []
@@ -112,7 +112,7 @@ def render_reproduction(
         parts += [_render_summary(own, titles), failed]
         parts += [
             _render_cells(
-                *(own.filter(pl.col("table_name") == table), table, titles, algorithms, buckets.get(table, {})),
+                *(own.filter(pl.col("table_name") == table), table, titles, algorithms, heads.get(table, {})),
                 has_cells=has_cells,
             )
             for table in own["table_name"].unique(maintain_order=True)
@@ -155,14 +155,14 @@ def _render_cells(
     table: str,
     titles: Mapping[str, str],
     algorithms: list[str],
-    buckets: Mapping[str, str],
+    heads: Mapping[str, str],
     *,
     has_cells: bool,
 ) -> str:
     comparison = own["comparison"][0]
     title, other_name = titles.get(table, table), OTHERS[comparison]
     heading = f"## {escape_text(title)} {{#{make_label(comparison, table)}}}"
-    beside = render_published_beside(own, table, title, other_name, buckets, algorithms)
+    beside = render_published_beside(own, table, title, other_name, heads, algorithms)
     if not has_cells:
         return f"{heading}\n\n{beside}\n"
     link = f"[The table here](tables.qmd#{make_label('table', table)})"

@@ -25,10 +25,10 @@ from ccreport.summarise.grids.grid import (
     show_given,
 )
 from ccreport.summarise.grids.headings import (
+    NO_HEADINGS,
     describe_shared,
     format_answer,
     format_name,
-    head_column,
     is_percentage,
     name_quantities,
     name_value,
@@ -86,7 +86,7 @@ def lay_out_cells(
     return Grid(
         table=table,
         title=declared["title"],
-        stubs=[head_column(name, declared["headings"].get(name)) for name in rows],
+        stubs=[write_heading(name) for name in rows],
         names=[[format_name(name, value) for name, value in zip(rows, key, strict=True)] for key in keys],
         spanners=[span_groups(columns, groups, level, len(MEASURES)) for level in range(len(columns))],
         headings=[*MEASURES] * len(groups),
@@ -128,14 +128,15 @@ def lay_out_rows(
     title: str,
     notes: list[str],
     bold: Bold = NOTHING_BOLD,
+    headings: Mapping[str, str] = NO_HEADINGS,
     *,
     is_whole: bool = False,
 ) -> Grid:
     """Return a table row by row, rates in a unit that reads well and headings from the columns' names.
 
     The key columns that come first name a row. Columns in which all rows have the same value, or none, are not shown:
-    a note says the value. Nor is a column of the same numbers as an earlier one; `is_whole` keeps both. An interval is
-    the column behind the mean that it belongs to.
+    a note says the value, by the evaluation's own `headings`. Nor is a column of the same numbers as an earlier one;
+    `is_whole` keeps both. An interval is the column behind the mean that it belongs to.
     """
     summary = name_quantities(summary)
     shared = {} if is_whole else find_shared(summary, schema)
@@ -156,12 +157,12 @@ def lay_out_rows(
         table=schema.name,
         title=title,
         stubs=[write_heading(name) for name in stubs],
-        names=_name_rows(summary.select(stubs)),
+        names=_name_rows(summary.select(stubs), headings),
         spanners=[],
         headings=[heading for heading, _, _ in parts],
         is_number=[is_number for _, is_number, _ in parts],
         cells=[list(cells) for cells in zip(*(cells for _, _, cells in parts), strict=True)],
-        notes=[note for note in (*notes, describe_shared(known, more), *own, *_explain_bold(bold)) if note],
+        notes=[note for note in (*notes, describe_shared(known, more, headings), *own, *_explain_bold(bold)) if note],
     )
 
 
@@ -181,11 +182,16 @@ def _find_stubs(names: list[str], key: Collection[str]) -> list[str]:
     return names[:first] or [name for name in names if name in key][:1]
 
 
-def _name_rows(keys: pl.DataFrame) -> list[list[str]]:
+def _name_rows(keys: pl.DataFrame, headings: Mapping[str, str]) -> list[list[str]]:
     names = [[format_name(column, value) for column, value in row.items()] for row in keys.iter_rows(named=True)]
     first = keys.columns[0]
-    # As a heading above several rows, a bare number would say nothing.
-    if len(keys.columns) > 1 and keys.schema[first].is_numeric() and keys[first].is_duplicated().any():
+    # As a heading above several rows, a bare number would say nothing; an own heading stands in front of it.
+    if (
+        first not in headings
+        and len(keys.columns) > 1
+        and keys.schema[first].is_numeric()
+        and keys[first].is_duplicated().any()
+    ):
         return [[name_value(first, value), *others] for value, (_, *others) in zip(keys[first], names, strict=True)]
     return names
 

@@ -50,7 +50,8 @@ class Grid:
     `stubs` are the headings of the columns that name a row, `names` their texts row by row; `spanners` are the levels
     of headings above `headings`, the highest first, each a text and the number of columns it spans. `caption` has the
     units of cells that have no heading of their own to say them. `less` are the columns that pages leave out, as
-    they do intervals, where a screen is too narrow for two algorithms beside each other.
+    they do intervals, where a screen is too narrow for two algorithms beside each other. `own_head` is the first stub
+    where the evaluation gave it: also of a name above its rows it is said.
     """
 
     table: str
@@ -64,6 +65,7 @@ class Grid:
     notes: list[str]
     caption: str = ""
     less: Collection[int] = ()
+    own_head: str = ""
 
     @property
     def is_grouped(self) -> bool:

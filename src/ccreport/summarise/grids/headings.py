@@ -7,7 +7,6 @@ from typing import Any, Final
 
 import polars as pl
 
-from ccreport.core.evaluation import MEANS
 from ccreport.core.text import count_things
 from ccreport.summarise.grids.grid import MISSING, format_size, rate_unit
 
@@ -25,8 +24,6 @@ UNITS: Final = {
     "cv": " CV (%)",
     "utc": " (UTC)",
 }
-# Tables that go by their own titles in rows of others, by what their names begin with.
-OWN_TITLED: Final = (MEANS, "table_")
 # Names that say more to a program than to a reader.
 HEADINGS: Final = {
     **dict.fromkeys(("cc", "flow_algorithm", "client_algorithm"), "Algorithm"),
@@ -144,6 +141,7 @@ COUNTED: Final = {"flows_count": "flow", "runs_count": "run", "cells_count": "ce
 PEOPLE: Final = ("Jain", "Cliff")
 # Names of programs, which stay as they are at the beginning of a heading.
 KEPT_SMALL: Final = ("iperf3", "ss")
+NO_HEADINGS: Final[Mapping[str, str]] = {}
 UNIT: Final = re.compile(rf"(?P<stem>\w+?)_(?P<unit>{'|'.join(UNITS)})")
 
 
@@ -201,7 +199,7 @@ def _name_stage(stage: Mapping[str, Any]) -> str:
     return " ".join(words.format(stage[key]) for key, words in shown.items() if key in stage)
 
 
-def head_column(column: str, own: str | None) -> str:
+def head_column(column: str, own: str) -> str:
     """Return the heading of a column: an evaluation's own with the unit that its values lack, or that of its name."""
     heading = write_heading(column)
     _, _, unit = heading.removesuffix(")").partition(" (")
@@ -247,18 +245,6 @@ def _list_of_quantity(rows: pl.DataFrame) -> list[str]:
     return [name for name in rows.columns if OF_QUANTITY.fullmatch(name) and rows.schema[name].is_float()]
 
 
-def shorten_titles(tables: Mapping[str, Mapping[str, Any]]) -> dict[str, str]:
-    """Return what tables of an evaluation are called in rows of others, by name: "Table II" of "Table II: mean …"."""
-    titles = {name: facts["title"].partition(":")[0] for name, facts in tables.items()}
-    # Each evaluation asks something else of means and of the paper's tables, and says so in its title.
-    return {name: title for name, title in titles.items() if title.startswith("Table ") or name.startswith(OWN_TITLED)}
-
-
-def name_tables(rows: pl.DataFrame, titles: Mapping[str, str]) -> pl.DataFrame:
-    """Return rows of which a column names tables with these titles in place of the tables' names."""
-    return rows.with_columns(pl.col("table_name").replace(titles)) if "table_name" in rows.columns else rows
-
-
 def _find_scale(quantity: str, rates: tuple[float, str]) -> tuple[float, str]:
     if quantity.endswith(RATE):
         return 1 / rates[0], f" ({rates[1]})"
@@ -266,11 +252,16 @@ def _find_scale(quantity: str, rates: tuple[float, str]) -> tuple[float, str]:
     return (factor, words) if quantity.endswith(ending) else (1.0, "")
 
 
-def name_value(column: str, value: Any) -> str:
-    """Return a value with the words and the unit of its column: RTT 20 ms, 1 flow; no word twice where it has one."""
+def name_value(column: str, value: Any, own: str = "") -> str:
+    """Return a value with the words and the unit of its column: RTT 20 ms, 1 flow; no word twice where it has one.
+
+    With an evaluation's `own` heading, a text stands behind a colon: Severity of loss: none.
+    """
     if column in COUNTED and value is not None:
         return count_things(value, COUNTED[column])
-    words, _, unit = write_heading(column).partition(" (")
+    if own and isinstance(value, str):
+        return f"{own}: {value}"
+    words, _, unit = head_column(column, own).partition(" (")
     shown = format_name(column, value)
     words = words.removesuffix(shown.partition(" ")[0]).rstrip()
     return f"{words} {shown}{f' {unit[:-1]}' if unit and value is not None else ''}".lstrip()
@@ -286,12 +277,14 @@ def name_text(heading: str, text: str) -> str:
     return f"{words} {text}{f' {unit[:-1]}' if unit else ''}"
 
 
-def describe_shared(names: dict[str, Any], more: Iterable[str] = ()) -> str:
+def describe_shared(
+    names: Mapping[str, Any], more: Iterable[str] = (), headings: Mapping[str, str] = NO_HEADINGS
+) -> str:
     """Return the sentence on what all rows of a table have in common, by column; empty where that is nothing.
 
-    `more` is what they have in common besides, each as `name_text` writes it.
+    `more` is what they have in common besides, each as `name_text` writes it; `headings` are the evaluation's own.
     """
-    parts = [*(name_value(column, value) for column, value in names.items()), *more]
+    parts = [*(name_value(column, value, headings.get(column, "")) for column, value in names.items()), *more]
     return f"All rows: {', '.join(map(begin_small, parts))}." if parts else ""
 
 

@@ -64,7 +64,8 @@ def format_html(grid: Grid) -> str:
     text = formatted.cols_align("left", [*names, *columns]).cols_align("right", numbers).as_raw_html()
     text = STYLE.sub("", text).replace(CLASS, 'class="gt_table published"').replace(NO_STYLE, 'class="')
     # What stays in sight where the table scrolls, while the cell is as wide as the table.
-    text = GROUP.sub(r"\1<span>\2</span>", text)
+    head = html.escape(f"{grid.own_head}: " if grid.own_head else "")
+    text = GROUP.sub(lambda group: f"{group[1]}<span>{head}{group[2]}</span>", text)
     text = NO_HEAD.sub(r"<td\1></td>", text)
     caption = f"<caption>{html.escape(grid.caption)}</caption>" if grid.caption else ""
     return TABLE.sub(lambda tag: f"{tag[0]}{caption}", text, count=1)

@@ -61,7 +61,8 @@ def select_rows(grid: Grid, numbers: Sequence[int]) -> Grid:
 def head_rows(grid: Grid, headings: Mapping[str, str]) -> Grid:
     """Return a grid with the evaluation's headings of columns that name its rows, by these columns' names."""
     own = {write_heading(name): head_column(name, heading) for name, heading in headings.items()}
-    return replace(grid, stubs=[own.get(stub, stub) for stub in grid.stubs])
+    first = own.get((grid.stubs or [""])[0], "")
+    return replace(grid, stubs=[own.get(stub, stub) for stub in grid.stubs], own_head=first)
 
 
 def name_rates(grid: Grid, bases: Collection[str]) -> Grid:

@@ -18,6 +18,7 @@ from ccreport.summarise.grids.grid import (
     show_given,
 )
 from ccreport.summarise.grids.headings import (
+    NO_HEADINGS,
     QUANTITIES,
     format_answer,
     format_name,
@@ -38,7 +39,6 @@ LEAST_CV: Final = 0.01
 SIGNIFICANT: Final = 4
 # A run's column of this name has what the row's quantity is.
 VALUE: Final = "value"
-NO_HEADINGS: Final[Mapping[str, str]] = {}
 PROBABILITIES: Final = ("p_ratio", "p_holm_ratio", "p_equal_ratio", "p_equal_holm_ratio", "pair_p_holm_ratio")
 
 

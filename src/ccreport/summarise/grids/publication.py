@@ -1,6 +1,5 @@
-"""A table beside the publication's: names of labels, the RTTs that a bucket has here, and rows that are not in it."""
+"""A table beside the publication's: the RTTs that a bucket has here, and rows that are not in it."""
 
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -14,6 +13,7 @@ from ccreport.summarise.algorithm_names import show_algorithms
 from ccreport.summarise.database import quote_name
 from ccreport.summarise.grids.grid import Grid
 from ccreport.summarise.grids.headings import format_name
+from ccreport.summarise.grids.label_names import call_labels
 
 # More round-trip times than these are a range.
 LISTED_AT_MOST: Final = 4
@@ -28,8 +28,6 @@ POOLED: Final = (
 )
 MARK: Final = "†"
 UNPUBLISHED: Final = f"{MARK} Not in the publication."
-Shown = Mapping[str, Mapping[str, str]]
-NOTHING_SHOWN: Final[Shown] = {}
 
 
 def list_rtts(connection: duckdb.DuckDBPyConnection, table: str) -> dict[str, str]:
@@ -75,55 +73,21 @@ def head_columns(grid: Grid, headings: Mapping[str, str]) -> Grid:
     return replace(grid, spanners=levels)
 
 
-def read_shown_names(labels: Mapping[str, Mapping[str, Any]]) -> Shown:
-    """Return by label of an evaluation what its values are shown as, `{"path_class": {"esnet": "ESnet"}}`."""
-    shown = {
-        label: {case["value"]: case["shown"] for case in facts["cases"] if "shown" in case}
-        for label, facts in labels.items()
-    }
-    return {label: names for label, names in shown.items() if names}
-
-
-def show_names(rows: pl.DataFrame, shown: Shown) -> pl.DataFrame:
-    """Return rows in which the values of labels are as they are shown, also within questions."""
-    known = [pl.col(label).replace(names) for label, names in shown.items() if label in rows.columns]
-    asked = [show_names_within(rows["question"], shown)] if "question" in rows.columns else []
-    return rows.with_columns(*known, *asked)
-
-
-def show_names_within(texts: pl.Series, shown: Shown) -> pl.Series:
-    """Return texts that join values of labels, "40g sender, esnet", with the values as they are shown.
-
-    So with those behind the label's own name, "orbit geostationary", as questions about means have them.
-    """
-    for label, names in shown.items():
-        for value, name in names.items():
-            pattern = rf"(^|, )({re.escape(label.replace('_', ' '))} )?{re.escape(value)}\b( sender)?"
-            texts = texts.str.replace_all(pattern, f"${{1}}${{2}}{name.replace('$', '$$')}${{3}}")
-    return texts
-
-
 def mark_unpublished(
-    grid: Grid,
-    expected: Path,
-    keys: pl.DataFrame,
-    shown: Shown = NOTHING_SHOWN,
-    evaluation: Mapping[str, Any] | None = None,
+    grid: Grid, expected: Path, keys: pl.DataFrame, evaluation: Mapping[str, Any] | None = None
 ) -> Grid:
     """Return a grid whose rows have a mark if a file of published values does not have them, and a note that says so.
 
     `keys` are the rows of the summary, the columns that name the grid's rows. Where none is the same in both, cells are
-    matched by other means than names, and no row has a mark. The grid has labels as they are `shown`, and algorithms as
-    pages of the `evaluation` name them; the file has not.
+    matched by other means than names, and no row has a mark. The grid has labels and algorithms as pages of the
+    `evaluation` name them; the file has not.
     """
     try:
         read = pl.read_csv(expected, columns=keys.columns, schema_overrides=keys.schema)
     except pl.exceptions.PolarsError:
         # The comparison with the file says what is wrong in which line.
         return grid
-    published = show_names(read, shown)
-    if evaluation is not None:
-        published = show_algorithms(published, evaluation)
+    published = read if evaluation is None else show_algorithms(call_labels(read, evaluation), evaluation)
     known = {
         tuple(format_name(name, value) for name, value in row.items())
         for row in published.unique().iter_rows(named=True)

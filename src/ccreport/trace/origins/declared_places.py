@@ -10,10 +10,10 @@ from ccreport.core.evaluation import load_evaluation, resolve_evaluation
 from ccreport.core.schema_problems import Place
 from ccreport.summarise.published import PUBLISHED_VALUES
 from ccreport.summarise.questions import LABELS
+from ccreport.summarise.table_sources import divide_labels
 from ccreport.trace.find_table import find_evaluation
 from ccreport.trace.origins.sources import show_text
 from ccreport.trace.rows.edge import GROUPED
-from ccreport.trace.rows.select_rows import divide_labels
 
 # What the x and y of a query are, with the unit: of each run, or of the groups of a quotient.
 VALUE: Final = "x, the numerator, over y is a run's value, in {}"

@@ -17,7 +17,7 @@ from ccreport.core.text import display_name
 from ccreport.figures.kit.theme import style_of
 from ccreport.summarise.grids.grid import MISSING, format_size
 from ccreport.summarise.questions import LABELS
-from ccreport.summarise.table_sources import BETWEEN_LABELS
+from ccreport.summarise.table_sources import divide_labels
 
 ALGORITHM: Final = "algorithm"
 # More rows than this are not listed, and no more values of a key.
@@ -124,11 +124,6 @@ def _read_labels(summary: pl.DataFrame) -> list[pl.Series]:
     return [
         pl.Series(name, [row.get(name) for row in told], pl.String) for name in names if name not in summary.columns
     ]
-
-
-def divide_labels(text: str | None) -> dict[str, str]:
-    """Return the labels of a row, which one column has: distance=far; lossy=some loss."""
-    return dict(part.split("=", 1) for part in (text or "").split(BETWEEN_LABELS) if "=" in part)
 
 
 def _refuse_key(table: str, keys: tuple[str, ...], name: str, columns: Collection[str], hint: str = "") -> InputError:
