@@ -43,13 +43,26 @@ def find_evaluations():
     return found
 
 
+def refuse_evaluation(name, error):
+    """End with what is wrong with an evaluation, and how to do without one that nobody named."""
+    if config["sections"] is None and name in SECTION_NAMES:
+        others = ", ".join(other for other in SECTION_NAMES if other != name)
+        error = (
+            f"{error}; `sections` is null, so all of evaluations/ are sections: to leave {name} out, write sections:"
+            f" [{others}]"
+        )
+    stop(error)
+
+
 def load_evaluations():
     """Return what each evaluation declares, by its name."""
+    declared = {}
+    for name, path in EVALUATION_FILES.items():
+        try:
+            declared[name] = load_evaluation(path, looks_up=True)
+        except InputError as error:
+            refuse_evaluation(name, error)
     try:
-        declared = {
-            name: load_evaluation(path, looks_up=True)
-            for name, path in EVALUATION_FILES.items()
-        }
         if config["explanations"]:
             claims = {name: facts["claims"] for name, facts in declared.items()}
             check_explanations(Path(config["explanations"]), claims)
@@ -71,17 +84,18 @@ def check_sql_of_evaluations(wildcards):
             for facts in EVALUATIONS[name]["reproduction"].values()
         ]
         if is_older(RESULTS / name / "archive.duckdb", [path]):
-            checks.append((check_sql, path))
+            checks.append((name, check_sql, path))
         if is_older(RESULTS / name / "reproduction.parquet", [path, *published]):
-            checks.append((check_published, path))
+            checks.append((name, check_published, path))
     # The database works while Python waits, and no job does yet.
     with ThreadPoolExecutor() as pool:
-        for result in [pool.submit(*check) for check in checks]:
+        results = [(name, pool.submit(*check)) for name, *check in checks]
+        for name, result in results:
             try:
                 for problem in result.result() or ():
                     warn_once(f"warning: {problem}")
             except InputError as error:
-                stop(error)
+                refuse_evaluation(name, error)
             except Exception:
                 # Where an input function fails, Snakemake takes the results of its rule as they are, and says nothing.
                 stop(traceback.format_exc())

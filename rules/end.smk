@@ -6,7 +6,7 @@ archive, and results that no build renews, are warned of. `make` is told what wa
 from functools import cache
 
 from ccreport.core.algorithms import list_doubtful
-from ccreport.core.evaluation import doubt_margin
+from ccreport.core.evaluation import list_doubts
 from ccreport.ingest.edge.unfitting_paths import describe_unfitting_paths
 from ccreport.rebuild.unknown_runs import list_unknown_runs
 from ccreport.report.first_page.key_numbers import list_key_numbers
@@ -61,13 +61,12 @@ def warn_of_edge_paths():
 
 
 def warn_of_doubtful():
-    """Warn of members of groups that are nearly called as an algorithm is, and of margins that look like ratios."""
+    """Warn of members of groups that are nearly called as an algorithm is, and of what else may be a slip or a draft."""
     for name, path in EVALUATION_FILES.items():
         declared = EVALUATIONS[name]
-        margin = doubt_margin(path, declared)
         for problem in (
             *list_doubtful(declared["algorithms"], path),
-            *([margin] if margin else []),
+            *list_doubts(path, declared),
         ):
             logger.warning(f"warning: {problem}")
 

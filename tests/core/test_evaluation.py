@@ -12,7 +12,7 @@ from ccreport.core.declared_files import DeclarationError
 from ccreport.core.evaluation import (
     choose_evaluation,
     choose_sections,
-    doubt_margin,
+    list_doubts,
     list_evaluations,
     load_evaluation,
     resolve_evaluation,
@@ -83,6 +83,9 @@ def test_the_archive_chooses_where_nobody_does(tmp_path: Path) -> None:
     assert choose_evaluation([sample]) == "esnet-dtn"
     assert choose_evaluation([tmp_path / ".." / sample]) == "esnet-dtn"
     assert choose_sections([sample], "esnet-dtn") == ["brakmo-bbr", "edge-bbr2", "mininet-bbr2"]
+    # Another of the same name would have its results in the same folder.
+    for path in ("evaluations/edge-bbr2.yaml", "own/edge-bbr2.yaml"):
+        assert choose_sections([sample], path) == ["brakmo-bbr", "esnet-dtn", "mininet-bbr2"]
     for archives in ([copy], [sample, copy], [tmp_path / "not there"], [Path("https://host.example/sample")]):
         assert choose_evaluation(archives) == "generic"
         assert choose_sections(archives, "generic") == []
@@ -300,14 +303,16 @@ def test_a_margin_that_looks_like_a_ratio_is_doubted(tmp_path: Path) -> None:
         (0.05, f"{path}:19: equal_within_pct: 0.05 is 0.05 %; write 5 if the ratio is meant"),
     ):
         path.write_text(f"{PUBLISHED}equal_within_pct: {margin}\n", encoding="utf-8")
-        doubt = doubt_margin(path, load_evaluation(path))
-        assert doubt is None if said is None else str(doubt) == said
+        assert [*map(str, list_doubts(path, load_evaluation(path)))] == ([said] if said else [])
 
 
-def test_an_evaluation_needs_no_labels(tmp_path: Path) -> None:
+def test_an_evaluation_needs_no_labels_and_one_that_shows_nothing_is_doubted(tmp_path: Path) -> None:
     path = tmp_path / "own.yaml"
     path.write_text("title: a\nalgorithms: {CUBIC: {members: [cubic]}}\n", encoding="utf-8")
-    assert load_evaluation(path, looks_up=True)["labels"] == {}
+    declared = load_evaluation(path, looks_up=True)
+    assert declared["labels"] == {}
+    said = f"{path} declares neither tables nor figures nor claims, so it shows nothing"
+    assert [*map(str, list_doubts(path, declared))] == [said]
 
 
 def test_a_label_of_the_name_of_a_column_is_told_before_the_rows_that_name_another(tmp_path: Path) -> None:

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 from archives import ROOT
-from checkouts import LIMIT_S, Checkout
+from checkouts import LIMIT_S, LINKED, Checkout
 from synthesised import make
 
 pytestmark = pytest.mark.slow
@@ -151,6 +151,47 @@ def test_an_own_evaluation_of_the_name_of_a_section_can_do_without_that(fresh: C
     said = "have one name, which is that of their results; rename one, or leave esnet-dtn out: sections=[brakmo-bbr]"
     done = ask(fresh, named, "sections=[brakmo-bbr, esnet-dtn]")
     check_refusal(done, re.escape(f"ccreport: --config: sections: esnet-dtn and own/esnet-dtn.yaml {said}"))
+
+
+WHY_READ = (
+    "; `sections` is null, so all of evaluations/ are sections: to leave draft out, write sections:"
+    " [brakmo-bbr, edge-bbr2, mininet-bbr2]\n"
+)
+EMPTY = "algorithms: {CUBIC: {members: [cubic]}}"
+
+
+@pytest.mark.parametrize(
+    ("draft", "said"),
+    [
+        ("tabels: {}", f"ccreport: evaluations/draft.yaml:2: `tabels` is not a key; did you mean `tables`?{WHY_READ}"),
+        (f"{EMPTY}\ntables: {{jobs: {{title: Jobs, where: nosuch = 1}}}}", WHY_READ),
+        (
+            EMPTY,
+            "warning: evaluations/draft.yaml declares neither tables nor figures nor claims, so it shows nothing\n",
+        ),
+    ],
+    ids=["key", "sql", "empty"],
+)
+def test_a_draft_beside_the_evaluations_of_the_sample_says_why_it_is_read(
+    draft: str, said: str, tmp_path: Path
+) -> None:
+    # Evaluations, and the sample, are those beside the sources.
+    for name in ("evaluations", "src", "workflow"):
+        shutil.copytree(ROOT / name, tmp_path / name, ignore=shutil.ignore_patterns("__pycache__"))
+    for name in {*LINKED, "archive", "config.yaml"} - {"evaluations", "src", "workflow"}:
+        (tmp_path / name).symlink_to(ROOT / name)
+    (tmp_path / "evaluations/draft.yaml").write_text(f"title: Draft\n{draft}\n", encoding="utf-8")
+    done = subprocess.run(
+        [sys.executable, "-m", "snakemake", "report", "--dry-run", "--quiet", "rules"],
+        cwd=tmp_path,
+        env=os.environ | {"PYTHONPATH": str(tmp_path / "src")},
+        capture_output=True,
+        text=True,
+        timeout=LIMIT_S,
+        check=False,
+    )
+    assert done.returncode == int(said.endswith(WHY_READ)), done.stderr
+    assert said in done.stdout + done.stderr
 
 
 @pytest.mark.parametrize("tree", ["fresh", "built"])

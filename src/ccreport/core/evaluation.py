@@ -48,6 +48,8 @@ ALGORITHM: Final = "algorithm"
 MARGIN_SELDOM_BELOW_PCT: Final = 0.5
 # Parts whose names are addresses on pages, or columns in SQL.
 NAMED: Final = ("labels", "figures", "claims")
+# What a report shows.
+SHOWN: Final = ("tables", "figures", "claims")
 
 
 def choose_evaluation(archives: Sequence[Path]) -> str:
@@ -56,8 +58,9 @@ def choose_evaluation(archives: Sequence[Path]) -> str:
 
 
 def choose_sections(archives: Sequence[Path], main: str) -> list[str]:
-    """Return the evaluations that are sections beside `main` where none are named: the sample has all others."""
-    return [name for name in list_evaluations() if name not in (main, GENERIC)] if is_sample(archives) else []
+    """Return the evaluations that are sections where none are named: the sample has all but the name or path `main`."""
+    known = list_evaluations() if is_sample(archives) else []
+    return [name for name in known if name not in (Path(main).stem, GENERIC)]
 
 
 def is_sample(archives: Sequence[Path]) -> bool:
@@ -127,12 +130,13 @@ def load_evaluation(path: Path, *, looks_up: bool = False) -> dict[str, Any]:
     return evaluation
 
 
-def doubt_margin(path: Path, evaluation: Mapping[str, Any]) -> DeclarationError | None:
-    """Return what to say of a margin that looks like a ratio where per cent are meant, None of any other."""
-    if (margin := evaluation["equal_within_pct"]) >= MARGIN_SELDOM_BELOW_PCT:
-        return None
-    said = f"equal_within_pct: {margin:g} is {margin:g} %; write {100 * margin:g} if the ratio is meant"
-    return blame(path, DeclarationError(said, ("equal_within_pct",)))
+def list_doubts(path: Path, evaluation: Mapping[str, Any]) -> Iterator[DeclarationError]:
+    """Yield what to say of an evaluation that shows nothing, and of a margin in per cent that looks like a ratio."""
+    if not any(evaluation[part] for part in SHOWN):
+        yield DeclarationError(f"{show_path(path)} declares neither tables nor figures nor claims, so it shows nothing")
+    if (margin := evaluation["equal_within_pct"]) < MARGIN_SELDOM_BELOW_PCT:
+        said = f"equal_within_pct: {margin:g} is {margin:g} %; write {100 * margin:g} if the ratio is meant"
+        yield blame(path, DeclarationError(said, ("equal_within_pct",)))
 
 
 def _list_absent(evaluation: Mapping[str, Any], folder: Path) -> Iterator[tuple[Place, str]]:
