@@ -115,7 +115,7 @@ def check_sql(evaluation):
     """
     # Only here, as loading them takes half a second.
     from ccreport.compare.claims import check_claims
-    from ccreport.compare.try_claims import find_several_rows
+    from ccreport.compare.try_claims import find_database, find_several_rows
     from ccreport.figures.select.check_sql import check_sql as check_figures
     from duckdb import Error
     from ccreport.summarise import label_values
@@ -125,13 +125,13 @@ def check_sql(evaluation):
         check_figures(connection, evaluation)
         check_claims(connection, evaluation)
         label_values.check_label_values(connection, evaluation)
-        database = RESULTS / evaluation.stem / "archive.duckdb"
-        if has_own_results() and database.exists():
+        if has_own_results():
             try:
-                fault = find_several_rows(connection, database, evaluation)
-                unmet = list(label_values.list_unmet(database, evaluation))
-            except (Error, InputError):
-                # Made by another version, damaged, or without its tables: this build makes it anew.
+                with find_database(connection, RESULTS, evaluation) as database:
+                    fault = find_several_rows(connection, database, evaluation)
+                    unmet = list(label_values.list_unmet(database, evaluation))
+            except (Error, InputError, OSError):
+                # Made by another version, damaged, or without its tables: this build makes them anew.
                 pass
             else:
                 if fault:

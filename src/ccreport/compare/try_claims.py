@@ -1,7 +1,9 @@
-"""Queries of claims tried on the database of earlier results: one of several rows need not wait for the build."""
+"""Queries of claims tried on the tables of earlier results: one of several rows need not wait for the build."""
 
 from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any, Final
 
 import duckdb
@@ -12,7 +14,7 @@ from ccreport.core.declared_files import DeclarationError, blame
 from ccreport.core.evaluation import load_evaluation
 from ccreport.core.schema_problems import Place
 from ccreport.summarise.algorithm_names import name_algorithms
-from ccreport.summarise.database import connect
+from ccreport.summarise.database import connect, list_views
 
 # What the evaluation made of the tables; views of these have paths.
 DEFINITIONS: Final = """
@@ -23,13 +25,31 @@ DEFINITIONS: Final = """
 """
 
 
+@contextmanager
+def find_database(without_rows: duckdb.DuckDBPyConnection, results: Path, evaluation: Path) -> Iterator[Path]:
+    """Yield a database of an evaluation as it is now over the tables of a folder of results, made for now if need be.
+
+    `without_rows` is what `open_without_rows` opens.
+    """
+    own = results / evaluation.stem / "archive.duckdb"
+    if own.exists():
+        with connect(own) as connection:
+            has_views = _has_views(connection, without_rows, load_evaluation(evaluation)["algorithms"])
+        if has_views:
+            yield own
+            return
+    with TemporaryDirectory() as folder:
+        made = Path(folder) / own.name
+        list_views(results / "batches.txt", results / "tables", evaluation, made)
+        yield made
+
+
 def find_several_rows(
     without_rows: duckdb.DuckDBPyConnection, database: Path, evaluation: Path
 ) -> DeclarationError | None:
     """Return the fault of the first check whose query returns several rows in a database, None where there is none.
 
-    `without_rows` is what `open_without_rows` opens, with what claims share. A database of other views than the
-    evaluation declares tells nothing.
+    `without_rows` is what `open_without_rows` opens, with what claims share; `database` is as `find_database` has it.
     """
     declared = load_evaluation(evaluation)
     # An aggregate of nothing has one row, as it has of any runs.
@@ -37,8 +57,6 @@ def find_several_rows(
     if not doubtful:
         return None
     with connect(database) as connection:
-        if not _has_views(connection, without_rows, declared["algorithms"]):
-            return None
         prepare_claims(connection, database.parent / "summaries", declared["tables"])
         for place, said, sql in doubtful:
             if (count := _count_rows(connection, sql)) > 1:
