@@ -610,7 +610,7 @@ def test_another_builds_table_has_to_be_one(tmp_path: Path) -> None:
         ([HEADER.replace(",", ";")], "line 1: its fields are parted by semicolons; write commas, and decimal points"),
         ([HEADER.replace(",", "\t")], "line 1: its fields are parted by tabs; write commas, and decimal points"),
         ([f"{HEADER},cv"], ", each once"),
-        ([], "line 1: the columns must be"),
+        ([], "line 1: it is empty; the first line names the columns: test_group,sharing,"),
         ([HEADER, "no loss,alone,16"], "line 2: it has 3 fields, and the first line 8"),
         ([HEADER, f"{published('BBR', 8)},more"], "line 2: it has 9 fields, and the first line 8"),
         (

@@ -118,6 +118,10 @@ def test_a_word_gives_the_bounds_and_a_release_has_them_beside_it(tmp_path: Path
         ),
         (", word: over", r":10: claims.one, check `a`: `over` needs a number; write it as `paper`, or as `of` where"),
         (", at_least: 5, at_most: 3", r":10: claims.one, check `a`: no value is at least 5 and at most 3"),
+        (", at_least: '5'", r":10: claims.one, check `a`, at_least: `5` is not a number; write 5"),
+        (", at_leats: 5", r":10: claims.one, check `a`: `at_leats` is not a key; did you mean `at_least`\?"),
+        # Without a name it is known by its place alone.
+        (", at_least: 5, sql: SELECT 1}, {at_least: 5", r":10: claims\.one\.checks\.1: `name` is missing"),
     ],
 )
 def test_bounds_that_accept_any_value_or_none_are_refused(bounds: str, said: str, tmp_path: Path) -> None:
@@ -137,7 +141,7 @@ def test_a_phrase_in_place_of_its_word_is_answered_with_the_word(tmp_path: Path)
     text = (ROOT / "evaluations/esnet-dtn.yaml").read_text(encoding="utf-8")
     for written, hint in (("faster", "did you mean `more`?"), ("similr", "did you mean `similar`?")):
         path.write_text(text.replace("word: similar", f"word: {written}", 1), encoding="utf-8")
-        with pytest.raises(DeclarationError, match=re.escape(f"checks: no word `{written}`; {hint}")):
+        with pytest.raises(DeclarationError, match=rf"check `[^`]+`: no word `{written}`; {re.escape(hint)}"):
             load_evaluation(path)
 
 

@@ -74,7 +74,7 @@ def test_values_that_cases_give_and_any_value_of_an_open_label_pass(tmp_path: Pa
         ("'far')", "'farr')", ":17: tables.jobs.where: no run has distance = 'farr'; did you mean `far`?"),
         ("'ping'", "'pin'", ":22: figures.one.where: no run has rtt_source = 'pin'; did you mean `ping`?"),
         ("'RTT ≥ 30", "'RTT >= 30", ":24: figures.one.panels.0.where: no run has rtt_bucket = 'RTT >= 30 ms'; did"),
-        ("'far' = r", "'remote' = r", ":34: claims.one.checks.0.sql: no run has distance = 'remote'; there are far, "),
+        ("'far' = r", "'remote' = r", ":34: claims.one, check `a`: no run has distance = 'remote'; there are far, "),
         ("'alone'", "'single'", "no run has sharing = 'single'; there are alone, both"),
         ("'both'", "'boht'", ":16: tables.jobs.where: no run has mode = 'boht'; did you mean `both`?"),
         ("'both'", "'Both'", ":16: tables.jobs.where: no run has mode = 'Both'; did you mean `both`?"),
@@ -114,7 +114,7 @@ def test_an_algorithm_in_other_letters_is_refused_with_its_name(
     if meant is None:
         check(tmp_path / "e.yaml", text)
         return
-    with pytest.raises(DeclarationError, match=rf":33: claims.one.checks.0.sql: no run .*did you mean `{meant}`\?"):
+    with pytest.raises(DeclarationError, match=rf":33: claims.one, check `a`: no run .*did you mean `{meant}`\?"):
         check(tmp_path / "e.yaml", text)
 
 
@@ -187,7 +187,7 @@ def test_a_text_that_no_run_has_is_told_with_what_there_is(tmp_path: Path) -> No
         ),
         (
             TEXT.replace("sharing = 'alone'", "mode <> 'boht'"),
-            ":34: claims.one.checks.0.sql: no run has mode = 'boht'; ",
+            ":34: claims.one, check `a`: no run has mode = 'boht'; ",
         ),
         (
             TEXT.replace("mode = 'both'", "host = 'nowhere'"),
@@ -195,7 +195,7 @@ def test_a_text_that_no_run_has_is_told_with_what_there_is(tmp_path: Path) -> No
         ),
         (
             TEXT.replace("WHERE 'far'", "WHERE host = '10.0.0.22' AND 'far'"),
-            ":34: claims.one.checks.0.sql: no run has host",
+            ":34: claims.one, check `a`: no run has host",
         ),
         (
             TEXT.replace("distance = 'near'}", "sender_host = 'sendr'}"),
@@ -283,4 +283,4 @@ def test_algorithms_go_by_the_kernels_names_or_by_the_tables(condition: str, sai
     path = tmp_path / "e.yaml"
     path.write_text(text.replace("FROM labelled_runs AS r", "FROM algorithm_runs AS r"), encoding="utf-8")
     told = [str(problem) for problem in list_unmet(build_database(tmp_path, runs, path), path)]
-    assert [problem.partition(": claims.one.checks.0.sql: ")[2] for problem in told] == ([said] if said else [])
+    assert [problem.partition(": claims.one, check `a`: ")[2] for problem in told] == ([said] if said else [])

@@ -130,6 +130,8 @@ def _find_wrong_columns(found: Sequence[str], wanted: Sequence[str]) -> str | No
     """Return what is wrong with the first line of a file of published values, None where nothing is."""
     if sorted(found) == sorted(wanted):
         return None
+    if not found:
+        return f"it is empty; the first line names the columns: {','.join(wanted)}"
     for mark, name in {";": "semicolons", "\t": "tabs"}.items():
         if len(found) == 1 and mark in found[0]:
             return f"its fields are parted by {name}; write commas, and decimal points"

@@ -1,5 +1,6 @@
 """What breaks a schema, in words that say what to type instead."""
 
+import contextlib
 import difflib
 import importlib
 import itertools
@@ -49,14 +50,15 @@ KINDS: Final = {
 
 @dataclass(frozen=True)
 class Problem:
-    """What is wrong with a value: by which keys it is found, whose line shows it, and what, in words."""
+    """What is wrong with a value: by which keys of the whole it is found, whose line shows it, and what, in words."""
 
     place: Place
     culprit: Place
     text: str
+    whole: Any
 
     def __str__(self) -> str:
-        return f"{format_place(self.place)}: {self.text}" if self.place else self.text
+        return f"{format_place(self.place, self.whole)}: {self.text}" if self.place else self.text
 
 
 def find_problem(value: Any, schema: dict[str, Any]) -> Problem | None:
@@ -78,17 +80,18 @@ def find_problem(value: Any, schema: dict[str, Any]) -> Problem | None:
         before, _, behind = str(unknown).partition(":")
         if before in known and behind:
             missing = f"; a blank is missing behind its colon: write {{{before}: {behind}}}"
-            return Problem(place, (*place, str(unknown)), f"`{unknown}` is not a key{missing}")
+            return Problem(place, (*place, str(unknown)), f"`{unknown}` is not a key{missing}", value)
         # {when: least(a, b) > 1} has a key `b) > 1`.
         if error.instance[unknown] is None and any(sign in str(unknown) for sign in "()<>='"):
-            return Problem(place, (*place, str(unknown)), f"`{unknown}` is not a key; {IN_QUOTES}")
+            return Problem(place, (*place, str(unknown)), f"`{unknown}` is not a key; {IN_QUOTES}", value)
         # A key that is there as well is not the one that is meant.
         within = [key for key, facts in known.items() if unknown in facts.get("properties", ())]
         near = guess_near(str(unknown), known.keys() - error.instance.keys())
         near = near or _mend_open_list(unknown, error.instance, known) or guess(str(unknown), known)
         meant = f"; did you mean `{within[0]}: {{{unknown}: …}}`?" if within else near
-        return Problem(place, (*place, str(unknown)), f"`{unknown}` is not a key{meant}")
-    return Problem(place, (*place, error.instance) if "propertyNames" in error.schema_path else place, _describe(error))
+        return Problem(place, (*place, str(unknown)), f"`{unknown}` is not a key{meant}", value)
+    culprit = (*place, error.instance) if "propertyNames" in error.schema_path else place
+    return Problem(place, culprit, _describe(error), value)
 
 
 def _mend_open_list(unknown: Any, group: Mapping[Any, Any], known: Mapping[str, Any]) -> str:
@@ -102,8 +105,17 @@ def _mend_open_list(unknown: Any, group: Mapping[Any, Any], known: Mapping[str, 
     return f"; write `{before}: [{', '.join(map(str, (group[before], *words)))}]`"
 
 
-def format_place(place: Place) -> str:
-    """Return the keys that lead to a value as one text, such as `sessions.0.label`."""
+def format_place(place: Place, whole: Any = None) -> str:
+    """Return the keys that lead to a value as one text, such as `sessions.0.label`.
+
+    A check of a claim goes by its name where the `whole` that the keys are of has it: claims.slow, check `mean rate`.
+    """
+    match place, whole:
+        case ("claims", claim, "checks", number, *keys), {"claims": dict(claims)}:
+            with contextlib.suppress(KeyError, IndexError, TypeError):
+                if isinstance(name := claims[claim]["checks"][number]["name"], str):
+                    # A check has one query, and what is said of that is said of the check.
+                    return ", ".join([f"claims.{claim}", f"check `{name}`", *map(str, keys if keys != ["sql"] else ())])
     return ".".join(map(str, place))
 
 

@@ -216,10 +216,11 @@ def list_wrong_bounds(claim: str, checks: Sequence[Mapping[str, Any]]) -> Iterat
         if word is not None and word not in WORDS:
             meant = next((known for known, facts in WORDS.items() if word in PHRASES_END.split(facts.phrases)), None)
             hint = f"; did you mean `{meant}`?" if meant else guess(word, WORDS)
-            yield place, f"claims.{claim}.checks: no word `{word}`{hint}"
+            yield place, f"claims.{claim}, check `{check['name']}`: no word `{word}`{hint}"
         # A release has the numbers beside the word.
         elif word is not None and given and given != bound_check(check):
-            yield place, f"claims.{claim}.checks: `{word}` gives the bounds, so there is no other at_least or at_most"
+            said = f"claims.{claim}, check `{check['name']}`: `{word}` gives the bounds"
+            yield place, f"{said}, so there is no other at_least or at_most"
         elif word is not None and not {"of", "paper"} & check.keys() and _needs_number(WORDS[word]):
             said = f"claims.{claim}, check `{check['name']}`: `{word}` needs a number"
             yield place, f"{said}; write it as `paper`, or as `of` where the publication's value is another"

@@ -65,13 +65,13 @@ def check_label_values(connection: duckdb.DuckDBPyConnection, evaluation: Path) 
             meant = _find_meant(label, value, declared["algorithms"], is_published=place[0] == "published")
             hint = f"; did you mean `{meant}`?" if meant else ""
         if hint:
-            problem = f"{format_place(place)}: no run has {label} = '{value}'{hint}"
+            problem = f"{format_place(place, declared)}: no run has {label} = '{value}'{hint}"
             raise blame(evaluation, DeclarationError(problem, place, TOKEN.findall(value)))
     numbers = {column.name for column in load_schema("runs").columns if column.type in NUMBERS}
     for place, tree in trees:
         for column, value in _list_compared(tree, COMPARISONS | ORDERS):
             if column in numbers and not _is_number(value):
-                problem = f"{format_place(place)}: `{column}` holds numbers, and '{value}' is not a number"
+                problem = f"{format_place(place, declared)}: `{column}` holds numbers, and '{value}' is not a number"
                 raise blame(evaluation, DeclarationError(problem, place, TOKEN.findall(value)))
 
 
@@ -189,7 +189,7 @@ def list_unmet_texts(connection: duckdb.DuckDBPyConnection, evaluation: Path) ->
             if not hint and (is_empty(place) or (has_runs and column == MODE)):
                 hint = guess(value, held) if len(held) <= LISTED_AT_MOST else f"; there are {len(held):,} others"
         if hint:
-            problem = f"{format_place(place)}: no run has {column} = '{value}'{hint}"
+            problem = f"{format_place(place, declared)}: no run has {column} = '{value}'{hint}"
             yield blame(evaluation, DeclarationError(problem, place, TOKEN.findall(value)))
 
 
