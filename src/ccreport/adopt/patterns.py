@@ -1,5 +1,6 @@
 """One kind of path: files whose paths differ in single words only, with a group for each word that tells."""
 
+import contextlib
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
@@ -7,7 +8,15 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from ccreport.adopt.path_words import CC, DAY, LOSS, NUMBER, RUNS, Word, escape, list_delays
-from ccreport.archive.layout_groups import NO_LOSS, check_group, find_group, point_decimals, sort_naturally
+from ccreport.archive.layout_groups import (
+    NO_LOSS,
+    Value,
+    check_group,
+    find_group,
+    point_decimals,
+    read_value,
+    sort_naturally,
+)
 
 # Words that say what a file is, and not of what.
 KIND_WORDS: Final = frozenset(
@@ -35,6 +44,8 @@ class Column:
     words: list[Word]
     group: str | None = None
     expression: str = ""
+    # In each path it says what another column does: bbr/bbr_run1.
+    is_repeating: bool = False
 
     @property
     def kind(self) -> str:
@@ -46,6 +57,11 @@ class Column:
     def texts(self) -> set[str]:
         """Return the texts that are here."""
         return {word.text for word in self.words}
+
+    def repeats(self, other: "Column") -> bool:
+        """Tell whether the two say the same in each path, be it in other units: 0.5gbit and 500mbit, 20 and rtt20."""
+        pairs = zip(self.words, other.words, strict=True)
+        return all(_read(word) == _read(same) or word.text == same.value for word, same in pairs)
 
 
 @dataclass
@@ -129,6 +145,7 @@ class ProposedPattern:
             column.words[0].text: column
             for column in self.columns
             if column.group is None
+            and len(column.texts) == 1
             and column.kind in ("word", "counted", "number")
             and column.words[0].text.lower() not in KIND_WORDS
         }
@@ -136,7 +153,7 @@ class ProposedPattern:
     def list_counted(self) -> Iterator[tuple[Column, str]]:
         """Yield the numbers behind a word, in one piece with it or apart, with the word: of `lab1` and `lab 1`."""
         former = ""
-        for column in self.columns:
+        for column in (column for column in self.columns if not column.is_repeating):
             if column.kind == "counted":
                 yield column, find_start(column.words[0])
             elif column.kind == "number" and former:
@@ -163,14 +180,36 @@ def make_pattern(kind: str, members: Sequence[tuple[str, list[Word]]]) -> Propos
     own = ProposedPattern(kind, [path for path, _ in members], columns)
     taken: Counter[str] = Counter()
     former = ""
+    _mark_repeating(columns)
     counting = _find_counting(columns)
     for column in columns:
-        _name_column(column, former, taken, is_counting=column is counting)
+        if column.is_repeating:
+            column.expression = f"(?:{ANY_WORD})"
+        else:
+            _name_column(column, former, taken, is_counting=column is counting)
         _widen(column)
         if column.group and column.words[0].factor != 1:
             own.factors[column.group] = column.words[0].factor
         former = _find_former(column, former)
     return own
+
+
+def _mark_repeating(columns: Iterable[Column]) -> None:
+    """Mark the columns that repeat another: one of words with a meaning, wherever that is, else an earlier one."""
+    telling: list[Column] = []
+    for column in sorted(columns, key=lambda column: not any(word.expression for word in column.words)):
+        if len(column.texts) > 1:
+            column.is_repeating = any(map(column.repeats, telling))
+            telling += [] if column.is_repeating else [column]
+
+
+def _read(word: Word) -> tuple[str, Value]:
+    """Return what a word says: its group and the value, in the group's unit, else its text in small letters."""
+    with contextlib.suppress(ValueError):
+        if word.expression:
+            group, factor = find_group(word.kind)
+            return group, read_value(group, word.value, factor * word.factor)
+    return "", word.text.lower()
 
 
 def _find_counting(columns: Sequence[Column]) -> Column | None:
@@ -181,7 +220,7 @@ def _find_counting(columns: Sequence[Column]) -> Column | None:
     former, dense, from_start = "", [], []
     for column in columns:
         is_bare = column.kind == "number" and len(column.texts) > 1 and (not former or former.lower() in KIND_WORDS)
-        if is_bare and all(map(str.isdigit, column.texts)):
+        if is_bare and not column.is_repeating and all(map(str.isdigit, column.texts)):
             numbers = sorted({*map(int, column.texts)})
             dense += [column] if numbers[-1] - numbers[0] < 2 * len(numbers) else []
             from_start += [column] if numbers in ([*range(len(numbers))], [*range(1, len(numbers) + 1)]) else []

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Final
 
+from ccreport.adopt.comparisons import doubt_comparisons
 from ccreport.adopt.contents import Content
 from ccreport.adopt.layout_faults import (
     TEST,
@@ -68,6 +69,7 @@ def describe_runs(
         *(doubt_rates(meant, layout) if layout is not None else []),
         *(_doubt_ratios(rows, layout) if layout is None or not _tells_losses(layout) else []),
         *_doubt_conditions(rows),
+        *(doubt_comparisons(rows, layout) if layout is not None else []),
         *describe_repetitions(rows, layout, lambda tried: _list_rows(folder, list_manifests(folder, tried), read)),
         *(ask_of_numbers(rows, layout) if layout is not None else []),
         *doubt_jobs(manifests, rows),
