@@ -67,3 +67,29 @@ def test_runs_behind_a_day_that_are_each_of_one_test_keep_their_names(tmp_path: 
     names = {f"2026-11-20_{cc}_run{number}.json": cc for number, cc in enumerate(("cubic", "bbr", "reno"), start=1)}
     told = propose(tmp_path / "raw", names)
     assert [(one["run"], one["session"]) for one in told] == [(f"run{number}", "2026-11-20") for number in (1, 2, 3)]
+
+
+@pytest.mark.parametrize("numbers", [(1, 2), (1, 2, 3)])
+def test_an_r_with_a_number_at_the_end_counts_and_a_letter_of_a_folder_does_not(
+    numbers: tuple[int, ...], tmp_path: Path
+) -> None:
+    names = {f"{letter}/x/r{number}.json": "cubic" for letter in "ab" for number in numbers}
+    told = propose(tmp_path / "raw", names)
+    assert told == [{"variant": letter, "iteration": number} for letter in "ab" for number in numbers]
+
+
+def test_an_r_with_a_number_counts_where_a_run_is_missing(tmp_path: Path) -> None:
+    names = {f"{cc}_r{number}.json": cc for cc, count in (("bbr", 3), ("cubic", 2)) for number in range(1, count + 1)}
+    told = propose(tmp_path / "raw", names)
+    assert [(one["cc"], one["iteration"]) for one in told] == [
+        ("bbr", 1),
+        ("bbr", 2),
+        ("bbr", 3),
+        ("cubic", 1),
+        ("cubic", 2),
+    ]
+
+
+def test_an_r_with_a_number_before_other_words_is_a_parameter(tmp_path: Path) -> None:
+    names = {f"r{number}_{cc}.json": cc for cc in ("bbr", "cubic") for number in (1, 3)}
+    assert [one["r"] for one in propose(tmp_path / "raw", names)] == ["r1", "r3"] * 2

@@ -30,6 +30,8 @@ CONDITION_WORDS: Final = frozenset(
 SECOND_RUN: Final = "second_run"
 # 3f2a9c
 HASH: Final = re.compile("[0-9a-f]{6,}")
+# At the end of a name, before the number of a repetition.
+REPEATED: Final = re.compile("[rR]")
 # Before the number of a test, in small letters.
 NUMBERED: Final = frozenset({"t", "r", "id", "no", "nr"})
 
@@ -54,6 +56,7 @@ def name_roles(made: Sequence[ProposedPattern], contents: Mapping[str, Content])
         _find_flow_counts,
         _find_durations,
         _find_runs,
+        _find_last_numbers,
         _find_repetitions,
         _find_counters,
         _find_algorithms,
@@ -161,9 +164,22 @@ def _find_runs(own: ProposedPattern, _contents: Mapping[str, Content]) -> Role |
     return None
 
 
+def _find_last_numbers(own: ProposedPattern, _contents: Mapping[str, Content]) -> Role | None:
+    """Return the group of numbers from 1 on behind an r at the end of names, whatever letters folders have: a/r1."""
+    column = next((column for column in reversed(own.columns) if column.group is not None), None)
+    if column is None or column.kind != "counted":
+        return None
+    (start, *others) = {find_start(word) for word in column.words}
+    numbers = {word.text.removeprefix(start) for word in column.words}
+    is_series = numbers == {str(number + 1) for number in range(len(numbers))}
+    if others or not REPEATED.fullmatch(start) or not is_series or len(numbers) in (1, len(own.paths)):
+        return None
+    return Role(str(column.group), "iteration", column.texts, f"{escape(start)}(?P<iteration>[0-9]+)")
+
+
 def _find_repetitions(own: ProposedPattern, _contents: Mapping[str, Content]) -> Role | None:
     """Return the group of the first letters or numbers, each of which is beside all that the other groups hold."""
-    for column in own.columns:
+    for column in own.columns if "iteration" not in own.groups else ():
         if column.group is None or column.group in KNOWN or len(column.texts) < 2:
             continue
         count = len(column.texts)
