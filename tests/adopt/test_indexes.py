@@ -478,3 +478,30 @@ def test_only_what_helps_is_advised_for_conditions_in_names(
     (tmp_path / "layout.yaml").unlink()
     adopt(tmp_path, check=False)
     assert ("\ntable: 't.csv'\n" in (tmp_path / "layout.yaml").read_text()) is is_advised
+
+
+def test_words_that_together_are_runs_of_a_table_are_its_runs(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    names = [f"t-{cc}-{number}" for cc in ("bbr", "cubic") for number in (1, 2)]
+    files = {}
+    for place, name in enumerate(names):
+        files[f"{name}.dat"] = client_output(4000 + place, name.split("-")[1], START_S + 60 * place)
+        files[f"raw/{name}.sockets"] = socket_samples(4000 + place, name.split("-")[1], START_S + 60 * place)
+    rows = "".join(f"{name};20;0;ok\n" for name in names)
+    folder = write_archive(tmp_path, files | {"log.csv": f"name;RTT (ms);loss;note\n{rows}"})
+    adopt(folder, check=False)
+    advice = (
+        "call that column `run` (and `RTT (ms)` `rtt_ms`, `loss` `loss_pct`), then delete layout.yaml and run `adopt`"
+    )
+    assert advice in capsys.readouterr().out
+    (folder / "log.csv").write_text(f"run;rtt_ms;loss_pct;note\n{rows}")
+    adopt(folder, check=True)
+    anew = "log.csv says what its rows are about, and no layout names it: delete layout.yaml and run `adopt` again"
+    assert anew in capsys.readouterr().out
+    (folder / "layout.yaml").unlink()
+    assert adopt(folder, check=False) == 0
+    said = capsys.readouterr().out
+    assert list_columns(said, "run", "RTT ms", "loss %", "files") == [(name, "20", "0", "iperf3, ss") for name in names]
+    told = load_layout(folder / "layout.yaml").read_paths(["t-bbr-2.dat"])["t-bbr-2.dat"].values
+    assert (told["run"], told["cc"], told["iteration"]) == ("t-bbr-2", "bbr", 2)

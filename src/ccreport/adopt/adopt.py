@@ -173,7 +173,10 @@ def _hint_at_tables(folder: Path, layout: Layout | None) -> list[str]:
         return hints
     if table.runs and name_runs(proposal, table) is None:
         return [*hints, describe_unmatched(table)]
-    return [*hints, f"{table.name} says what its rows are about, and no layout names it: add `table: {table.name}`."]
+    has_runs = layout is None or not table.runs or "run" in layout.groups
+    anew = f"delete {NAME} and run `adopt` again, which writes a layout with the table"
+    todo = f"add `table: {table.name}`" if has_runs else anew
+    return [*hints, f"{table.name} says what its rows are about, and no layout names it: {todo}."]
 
 
 def _sum_up(proposal: Proposal) -> str:

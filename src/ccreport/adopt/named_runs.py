@@ -1,12 +1,13 @@
 """The group `run` of proposed patterns, where a table has a row for each run, or tells the conditions of files."""
 
+import itertools
 import re
-from collections.abc import Collection
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass, replace
 from typing import Final
 
-from ccreport.adopt.path_words import escape
-from ccreport.adopt.patterns import ProposedPattern
+from ccreport.adopt.path_words import Word, escape
+from ccreport.adopt.patterns import Column, ProposedPattern
 from ccreport.adopt.proposal import Proposal
 from ccreport.archive.layout_groups import KNOWN
 from ccreport.archive.layout_table import RUN_COLUMN
@@ -36,8 +37,12 @@ def name_runs(proposal: Proposal, table: Table) -> Proposal | None:
     """
     if not table.runs:
         return _name_opaque(proposal, table)
-    named = [_name_run(pattern, table.runs) for pattern in proposal.patterns]
-    return replace(proposal, runs_by=[]) if any(named) else None
+    # Of words that together are a run, the groups are the same in all of its files.
+    for name, runs_by in ((_name_run, []), (_name_words, [RUN_COLUMN])):
+        named = [name(pattern, table.runs) for pattern in proposal.patterns]
+        if any(named):
+            return replace(proposal, runs_by=runs_by)
+    return None
 
 
 def _name_opaque(proposal: Proposal, table: Table) -> Proposal:
@@ -66,16 +71,39 @@ def _name_run(pattern: ProposedPattern, runs: frozenset[str]) -> bool:
         is_own = column.group is not None and (column.group == RUN_COLUMN or column.group not in KNOWN)
         word = _find_word(column.texts, runs, takes_some=is_own) if column.group is not None else None
         if column.group is not None and word is not None:
-            for other in pattern.columns:
-                if other.group == RUN_COLUMN and other is not column:
-                    other.expression = other.expression.replace("(?P<run>", "(?:")
-                    other.group = None
+            _forget_runs(other for other in pattern.columns if other is not column)
             column.expression = f"{escape(word)}(?P<{RUN_COLUMN}>[^/]+?)"
             pattern.factors.pop(column.group, None)
             column.group = RUN_COLUMN
             _name_repetition(pattern)
             return True
     return False
+
+
+def _name_words(pattern: ProposedPattern, runs: frozenset[str]) -> bool:
+    """Call words of a pattern that together are runs of a table `run`, around their groups, and tell whether they are.
+
+    In t-cubic-1 are an algorithm and a repetition.
+    """
+    for first, last in itertools.combinations(range(len(pattern.columns)), 2):
+        columns = pattern.columns[first : last + 1]
+        words = zip(*(column.words for column in columns), strict=True)
+        names = ["".join(word.text for word in own) for own in words]
+        if _find_word({*names}, runs, takes_some=True) == "":
+            _forget_runs(pattern.columns)
+            expression = "".join(column.expression for column in columns)
+            named = [Word(name, RUN_COLUMN, value=name) for name in names]
+            pattern.columns[first : last + 1] = [Column(named, RUN_COLUMN, f"(?P<{RUN_COLUMN}>{expression})")]
+            return True
+    return False
+
+
+def _forget_runs(columns: Iterable[Column]) -> None:
+    """Have columns no longer be the group `run`, as another is."""
+    for column in columns:
+        if column.group == RUN_COLUMN:
+            column.expression = column.expression.replace(f"(?P<{RUN_COLUMN}>", "(?:")
+            column.group = None
 
 
 def _find_word(texts: set[str], runs: frozenset[str], *, takes_some: bool) -> str | None:

@@ -26,6 +26,7 @@ KIND_WORDS: Final = frozenset(
     }
 )
 ANY_WORD: Final = "[^/]+?"
+GROUP: Final = re.compile(r"\(\?P<(\w+)>")
 # Behind the second group of a name, as variant_2.
 COUNT: Final = re.compile(r"_[0-9]+$")
 # 0.01, but neither a part of 3.1.7 nor a day with a time behind it
@@ -87,8 +88,8 @@ class ProposedPattern:
 
     @property
     def groups(self) -> list[str]:
-        """Return the names of the pattern's groups, in order."""
-        return [column.group for column in self.columns if column.group]
+        """Return the names of the pattern's groups, in order, also of those within another."""
+        return [name for column in self.columns for name in GROUP.findall(column.expression)]
 
     def write_pattern(self) -> str:
         """Return the pattern, without leading folders that say nothing."""
