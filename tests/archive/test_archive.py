@@ -77,7 +77,8 @@ def test_an_experiment_is_the_job_folder_below_the_session() -> None:
 
 def test_a_file_outside_a_session_belongs_to_its_own_folder() -> None:
     folder = find_folder(PurePosixPath("results/10g"))
-    assert (folder.path, folder.session, folder.job) == ("results/10g", None, "10g")
+    assert (folder.path, folder.session, folder.job) == ("results/10g", None, "results/10g")
+    assert folder.experiment_id.startswith("10g-")
 
 
 def test_folders_with_like_names_are_different_experiments() -> None:

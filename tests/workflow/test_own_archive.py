@@ -9,7 +9,7 @@ import polars as pl
 import pytest
 from archives import iperf3_json, write_archive
 from builds import CUT, build, find_own, read_results
-from own_files import FLOWS_LAYOUT, RUNS_LAYOUT, client_output, write_flows, write_runs
+from own_files import FLOWS_LAYOUT, RUNS_LAYOUT, START_S, client_output, write_flows, write_runs
 
 from ccreport.archive.pack import pack_folder
 
@@ -92,6 +92,18 @@ def test_parts_and_packed_files_have_the_names_that_their_folder_has(tmp_path: P
     runs = [read_results(one.results, "runs").sort("run_id") for one in (whole, packed)]
     assert runs[0].height == 4
     assert runs[0].equals(runs[1])
+
+
+def test_folders_of_one_name_in_two_places_are_two_jobs(tmp_path: Path) -> None:
+    files = {
+        f"{place}/x/r{number}.json": client_output(4000 + 10 * n + number, start_s=START_S + 600 * n + 60 * number)
+        for n, place in enumerate("ab")
+        for number in (1, 2)
+    }
+    done = build("tables", write_archive(tmp_path / "raw", files), tmp_path, packet_runs=[])
+    assert done.returncode == 0, done.output
+    jobs = pl.read_parquet(find_own(done.results) / "summaries/jobs.parquet")
+    assert jobs.select("job", "runs_count").rows() == [("a/x", 2), ("b/x", 2)]
 
 
 def find_pattern() -> dict[str, str]:

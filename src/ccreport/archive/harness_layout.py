@@ -134,7 +134,8 @@ class Folder:
     @cached_property
     def experiment_id(self) -> str:
         """Return the opaque slug that stands for this folder in file names and tables."""
-        stem = "-".join(part for part in (self.session, self.job) if part) or PurePosixPath(self.path).name or "archive"
+        named = (self.session, self.job) if self.session else (PurePosixPath(self.path).name,)
+        stem = "-".join(part for part in named if part) or "archive"
         return f"{slug(stem)}-{short_hash(self.path)}"
 
     def run_id(self, suffix: str) -> str:
@@ -160,7 +161,9 @@ def find_folder(place: PurePosixPath) -> Folder:
             job = parents[depth + 1] if len(parents) > depth + 1 else None
             folder = "/".join(parents[: depth + 2])
             return Folder(folder, display_name(part), display_name(job) if job is not None else None)
-    return Folder("/".join(parents), None, display_name(parents[-1]) if parents else None)
+    # By its whole path, as a/x and b/x are two jobs.
+    path = "/".join(parents)
+    return Folder(path, None, display_name(path) if parents else None)
 
 
 def find_root(folder: Path) -> Path:
