@@ -463,7 +463,7 @@ def test_files_say_their_times_algorithms_and_connections(tmp_path: Path) -> Non
         "iperf3", False, START_S, START_S + 1.0, ("bbr",), 1, ends, min_rtt_ms=10.0, asked_s=1.0, ways=ways
     )
     assert read_content(tmp_path / "b") == Content(
-        "ss", False, START_S + 0.5, START_S + 1.5, ends=ends, min_rtt_ms=10.0
+        "ss", False, START_S + 0.5, START_S + 1.5, ends=ends, min_rtt_ms=10.0, min_rtts_ms=dict.fromkeys(ends, 10.0)
     )
     assert (read_content(tmp_path / "c").kind, read_content(tmp_path / "d").kind) == ("iperf3-server", "netem")
     assert read_content(tmp_path / "e").ends == frozenset()

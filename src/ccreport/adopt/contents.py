@@ -30,11 +30,13 @@ SERVER: Final = re.compile(rb'"accepted_connection"\s*:')
 QDISC: Final = re.compile(rb"^qdisc \w+ ", re.MULTILINE)
 # # 1795215547.905306
 STAMP: Final = re.compile(rb"^# (\d{9,10}\.\d+)\s", re.MULTILINE)
-# minrtt:10.1, in ms, of the line below a socket's
-MIN_RTT: Final = re.compile(rb"\bminrtt:(\d{1,9}(?:\.\d{1,9})?)\b")
 US_PER_MS: Final = 1000
-# ESTAB 0 0 10.0.0.1:43802 10.0.0.2:5201
-SOCKET: Final = re.compile(rb"^\S[^\n]*?\s(\S+):(\d+)\s+(\S+):(\d+)\s*(?:[a-z<]|$)", re.MULTILINE)
+# ESTAB 0 0 10.0.0.1:43802 10.0.0.2:5201 · minrtt:10.1, in ms, of the line below a socket's
+SOCKET_OR_RTT: Final = re.compile(
+    rb"^\S[^\n]*?\s(?P<local>\S+):(?P<local_port>\d+)\s+(?P<remote>\S+):(?P<remote_port>\d+)\s*(?:[a-z<]|$)"
+    rb"|\bminrtt:(?P<rtt>\d{1,9}(?:\.\d{1,9})?)\b",
+    re.MULTILINE,
+)
 # Reasons for which a file that should be JSON is nothing that another reader could take.
 BROKEN: Final = frozenset({"empty", "not_json", "truncated_json"})
 # What is read of a file of samples: hours of one connection.
@@ -57,7 +59,8 @@ class Way(NamedTuple):
 class Content:
     """What one file holds; times are in s since 1970, and what it does not say is None or empty.
 
-    `min_rtt_ms` is the smallest round-trip time that a sender measured, `loss_pct` what all qdiscs of a path lose,
+    `min_rtt_ms` is the smallest round-trip time that a sender measured, `min_rtts_ms` that of each sampled connection,
+    `loss_pct` what all qdiscs of a path lose,
     `delay_ms` by how much they delay in all, `rate_bps` the rate of the slowest, and `buffer_bytes` or `buffer_packets`
     what waits in front of it; `problem` is why it is not read, or not to its end, `is_unusable` that nothing of it is.
     `asked_s` is how long a test was to take, `ways` what it received, by whether that was in the reverse direction.
@@ -72,6 +75,7 @@ class Content:
     ends: frozenset[Ends] = field(default_factory=frozenset)
     problem: str | None = None
     min_rtt_ms: float | None = None
+    min_rtts_ms: Mapping[Ends, float] = field(default_factory=dict)
     loss_pct: float | None = None
     delay_ms: float | None = None
     rate_bps: float | None = None
@@ -195,11 +199,27 @@ def _read_samples(path: Path) -> Content:
             if len(data) > SAMPLES_LIMIT_BYTES:
                 break
     stamps = [float(stamp) for stamp in STAMP.findall(data)]
-    ends = set()
-    for local, local_port, remote, remote_port in SOCKET.findall(data):
-        here, there = (normalise_address(address.decode("utf-8", "replace")) for address in (local, remote))
-        ends.add((here, int(local_port), there, int(remote_port)))
+    rtts_ms = _read_rtts(data)
     first_s, last_s = (min(stamps), max(stamps)) if stamps else (None, None)
-    rtts_ms = [float(text) for text in MIN_RTT.findall(data)]
-    min_rtt_ms = min(filter(None, rtts_ms), default=None)
-    return Content("ss", start_s=first_s, end_s=last_s, ends=frozenset(ends), min_rtt_ms=min_rtt_ms)
+    measured = {ends: rtt_ms for ends, rtt_ms in rtts_ms.items() if rtt_ms}
+    smallest_ms = min(measured.values(), default=None)
+    return Content(
+        "ss", start_s=first_s, end_s=last_s, ends=frozenset(rtts_ms), min_rtt_ms=smallest_ms, min_rtts_ms=measured
+    )
+
+
+def _read_rtts(samples: bytes) -> dict[Ends, float]:
+    """Return the smallest RTT of each connection in samples, 0 where none is there."""
+    by_text: dict[tuple[bytes, ...], float] = {}
+    socket: tuple[bytes, ...] = ()
+    for match in SOCKET_OR_RTT.finditer(samples):
+        if match["rtt"] is None:
+            socket = match.group("local", "local_port", "remote", "remote_port")
+            by_text.setdefault(socket, 0.0)
+        elif rtt_ms := float(match["rtt"]):
+            by_text[socket] = min(by_text.get(socket) or rtt_ms, rtt_ms)
+    rtts_ms: dict[Ends, float] = {}
+    for local, local_port, remote, remote_port in filter(None, by_text):
+        here, there = (normalise_address(address.decode("utf-8", "replace")) for address in (local, remote))
+        rtts_ms[here, int(local_port), there, int(remote_port)] = by_text[local, local_port, remote, remote_port]
+    return rtts_ms

@@ -268,7 +268,7 @@ def _join(test: Row, other: Row) -> Row:
         test,
         run=replace(test.run, rtt_nominal_ms=rtt_ms, conditions=conditions),
         kinds=test.kinds + other.kinds,
-        min_rtts_ms=test.min_rtts_ms + other.min_rtts_ms,
+        sampled_rtts_ms=test.sampled_rtts_ms | other.sampled_rtts_ms,
     )
 
 

@@ -46,9 +46,9 @@ class Row:
     sampled: set[Ends] = field(default_factory=set)
     problems: list[tuple[str, str]] = field(default_factory=list)
     times: list[tuple[float, float]] = field(default_factory=list)
-    min_rtts_ms: list[float] = field(default_factory=list)
-    # Of results alone.
+    # Of results, and of each sampled connection.
     result_rtts_ms: list[float] = field(default_factory=list)
+    sampled_rtts_ms: dict[Ends, float] = field(default_factory=dict)
     loss_pct: float | None = None
     delay_ms: float | None = None
     # Conditions that recorded qdiscs tell.
@@ -83,9 +83,8 @@ class Row:
         self.kinds[kind] += 1
         if cc is not None:
             self.named_files.append((cc, frozenset(content.algorithms if kind == "src-cmd" else ())))
-        if content.min_rtt_ms is not None:
-            self.min_rtts_ms.append(content.min_rtt_ms)
-            self.result_rtts_ms += [content.min_rtt_ms] if kind == "src-cmd" else []
+        if content.min_rtt_ms is not None and kind == "src-cmd":
+            self.result_rtts_ms.append(content.min_rtt_ms)
         if kind == "pre-netem":
             self.loss_pct, self.delay_ms = content.loss_pct, content.delay_ms
             told = (content.rate_bps, content.buffer_bytes, content.buffer_packets)
@@ -93,6 +92,7 @@ class Row:
             self.recorded = {name: value for name, value in zip(names, told, strict=True) if value is not None}
         if kind == "ss":
             self.sampled |= content.ends
+            self.sampled_rtts_ms |= content.min_rtts_ms
         if kind != "src-cmd":
             return
         self.connections |= content.ends
@@ -106,8 +106,22 @@ class Row:
 
     @property
     def min_rtt_ms(self) -> float | None:
-        """Return the smallest RTT of the run's own connections; samples may be of other sockets, too."""
-        return min(self.result_rtts_ms or self.min_rtts_ms, default=None)
+        """Return the smallest RTT of the run's own connections, as a build has it: by their samples, else by results.
+
+        Samples may be of other sockets, too.
+        """
+        own = [rtt_ms for ends, rtt_ms in self.sampled_rtts_ms.items() if ends in self.connections]
+        return min(own or self.result_rtts_ms or self.sampled_rtts_ms.values(), default=None)
+
+    @property
+    def declared_rtt_ms(self) -> float | None:
+        """Return the RTT that a name or a table declares, else jobmeta.json."""
+        named_ms = self.run.rtt_nominal_ms
+        return named_ms if named_ms is not None else self.job.get("rtt_nominal_ms")
+
+    def read_rate(self, group: str) -> float:
+        """Return a rate that a name or a table declares, else jobmeta.json, in bit/s; 0 where none does."""
+        return float((self.run.conditions or {}).get(group) or self.job.get(group) or 0)
 
     @property
     def named(self) -> set[str]:
@@ -160,8 +174,7 @@ class Row:
         job_loss_pct = 0.0 if self.job.get("has_netem") else None
         losses = (self.loss_pct, conditions.get("loss_pct"), self.job.get("loss_pct"), job_loss_pct)
         loss_pct = next((loss for loss in losses if loss is not None), None)
-        rtts, measured_ms = (run.rtt_nominal_ms, self.job.get("rtt_nominal_ms")), min(self.min_rtts_ms, default=None)
-        rtt_ms = next((rtt for rtt in rtts if rtt is not None), None)
+        rtt_ms, measured_ms = self.declared_rtt_ms, self.min_rtt_ms
         measured = f"{measured_ms:.3g} measured" if measured_ms is not None else "–"
         files = [f"{kind}{f' × {count}' if count > 1 else ''}" for _, kind, count in kinds]
         return (
@@ -218,7 +231,7 @@ def list_rows(manifest: Manifest, folder: Path, read: Callable[[Path], Content])
             for other in manifest.files:
                 is_test = other.kind == "src-cmd" and other.run_id in rows
                 if is_test and other.run_id is not None and content.ends & read(folder / other.path).ends:
-                    rows[other.run_id].kinds["ss"] += 1
+                    rows[other.run_id].add("ss", content, None)
                     if content.problem is not None and not any(file.path == path for path, _ in joined):
                         joined.append((file.path, content.problem))
                         rows[other.run_id].problems.append((display_name(file.path), content.problem))

@@ -52,6 +52,8 @@ def describe_runs(
     lines = _format_table([HEADER, *(row.format() for row in rows)]) if rows else [_explain_nothing(manifests)]
     parted = find_parted(layout, manifests, rows) if layout is not None else []
     meant = join_parted(rows, parted)
+    # Stages of a run may change its path.
+    steady = [row for row in meant if not row.job.get("stages_json")]
     return [
         *lines,
         "",
@@ -65,8 +67,8 @@ def describe_runs(
         *(describe_parted(layout, manifests, parted) if layout is not None else []),
         *describe_untested(layout, manifests, rows, parted),
         *_doubt_delays(rows, layout),
-        *filter(None, [describe_doubtful((row.run.rtt_nominal_ms, row.min_rtt_ms) for row in meant)]),
-        *(doubt_rates(meant, layout) if layout is not None else []),
+        *filter(None, [describe_doubtful((row.declared_rtt_ms, row.min_rtt_ms) for row in steady)]),
+        *doubt_rates(steady, layout),
         *(_doubt_ratios(rows, layout) if layout is None or not _tells_losses(layout) else []),
         *_doubt_conditions(rows),
         *(doubt_comparisons(rows, layout) if layout is not None else []),
@@ -190,8 +192,8 @@ def _describe_patterns(layout: Layout, manifests: Sequence[Manifest]) -> Iterato
 
 def _doubt_delays(rows: Iterable[Row], layout: Layout | None) -> Iterator[str]:
     """Yield that declared RTTs may be delays in one direction, where all that were measured are about twice as long."""
-    pairs = [(row.run.rtt_nominal_ms, min(row.min_rtts_ms)) for row in rows if row.min_rtts_ms]
-    known = sorted((declared, measured) for declared, measured in pairs if declared)
+    pairs = [(row.run.rtt_nominal_ms, row.min_rtt_ms) for row in rows]
+    known = sorted((declared, measured) for declared, measured in pairs if declared and measured)
     if known and all(ONE_WAY[0] <= measured / declared <= ONE_WAY[1] for declared, measured in known):
         declared, measured = known[0]
         of_table = _is_in_table("rtt_ms", layout)

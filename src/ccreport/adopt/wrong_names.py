@@ -96,11 +96,11 @@ def find_wrong_kinds(layout: Layout, manifests: Iterable[Manifest]) -> Iterator[
         yield f"{place}: the `kind` is {declared}; {paths[0]}{others} {are} {kind} by content, which counts."
 
 
-def doubt_rates(rows: Iterable[Row], layout: Layout) -> Iterator[str]:
+def doubt_rates(rows: Iterable[Row], layout: Layout | None) -> Iterator[str]:
     """Yield how many runs received more than their declared bottleneck, or pacing, lets through, and its unit."""
     rows = [row for row in rows if row.received_bps]
     for word, (group, is_of_flow) in RATES.items():
-        declared = [(_read_rate(row, group), row.flows_count if is_of_flow else 1, row.received_bps) for row in rows]
+        declared = [(row.read_rate(group), row.flows_count if is_of_flow else 1, row.received_bps) for row in rows]
         known = [(rate_bps, flows, received_bps) for rate_bps, flows, received_bps in declared if rate_bps]
         ratios = [received_bps / (rate_bps * flows) for rate_bps, flows, received_bps in known]
         count = sum(ratio > LARGEST_RATIO for ratio in ratios)
@@ -111,14 +111,10 @@ def doubt_rates(rows: Iterable[Row], layout: Layout) -> Iterator[str]:
             yield f"A {word} of {_format_rate(rate_bps)} is declared; {said}: {guess}?"
 
 
-def _read_rate(row: Row, group: str) -> float:
-    return float((row.run.conditions or {}).get(group, 0))
-
-
-def _guess_unit(group: str, ratios: Sequence[float], layout: Layout) -> str:
+def _guess_unit(group: str, ratios: Sequence[float], layout: Layout | None) -> str:
     """Return which unit of a group would fit what was measured, where it is much more than was declared."""
     factors = {group: 1.0} | {name: factor for name, (meant, factor) in OTHER_UNITS.items() if meant == group}
-    written = [name for name in layout.names if find_group(name)[0] == group]
+    written = [name for name in (layout.names if layout is not None else ()) if find_group(name)[0] == group]
     for name, factor in factors.items():
         if len(written) == 1 and min(ratios) > OTHER_UNIT:
             larger = factor / factors[written[0]]
