@@ -164,6 +164,12 @@ def test_a_row_of_a_run_contradicts_the_path_too(tmp_path: Path) -> None:
         ('ignore: ["a\\.json"]\n', "a backslash in double quotes; write the text in single quotes"),
         ("files:\n  - pattern: '(?=a)'\n", "is not a regular expression (look-around"),
         (
+            "files:\n  - pattern: 'a(?<!b)'\n",
+            "not supported); write what may be there, as (?:cubic|bbr), or name the files",
+        ),
+        ("files:\n  - pattern: '(?P<cc>a)/(?P=cc)'\n", "); write `[^/]+` for what says again what a group has"),
+        ("files:\n  - pattern: '(?P<cc>a)/\\1'\n", "); write `[^/]+` for what says again what a group has"),
+        (
             "files:\n\n  - pattern: '(?P<rtt>a)'\n",
             ":3: files.0.pattern: `rtt` is not a group; did you mean `rtt_ms`? Its name says its unit; ",
         ),

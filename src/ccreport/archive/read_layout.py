@@ -30,6 +30,14 @@ from ccreport.core.schema_problems import find_problem, format_place, guess_near
 
 # (P<cc> · (<cc>
 UNNAMED: Final = re.compile(r"(?<!\\)\(P?<(\w+)>")
+# (?!calibration) · (?<=run)
+LOOK_AROUND: Final = re.compile(r"(?<!\\)\(\?<?[=!]")
+WITHOUT_LOOK_AROUND: Final = (
+    "write what may be there, as (?:cubic|bbr), or name the files that this pattern must not take under `ignore` or in "
+    "a pattern before it: the first that fits counts"
+)
+# (?P=cc) · \1
+BACK_REFERENCE: Final = re.compile(r"(?<!\\)(?:\(\?P=|\\[1-9])")
 # One megabyte is a layout of tens of thousands of patterns; each is tried on each path.
 LIMIT_BYTES: Final = 2**20
 TABLE_LIMIT_BYTES: Final = 2**28
@@ -212,9 +220,7 @@ def _check_expression(pattern: Pattern, source: Source) -> list[str]:
             pl.Series([""]).str.contains(expression)
     except pl.exceptions.PolarsError as error:
         reason = str(error).strip().rpartition("\n")[2].removeprefix("error: ")
-        # *_ss.txt, as shells have it
-        start, star, rest = pattern.expression.partition("*")
-        hint = f"; write `.*{re.escape(rest)}`" if star and not start else ""
+        hint = _hint_at_expression(pattern.expression)
         raise source.fail(place, f"'{pattern.expression}' is not a regular expression ({reason}){hint}") from None
     names = [name for name in groups if not name.isdigit()]
     for name in names:
@@ -227,6 +233,17 @@ def _check_expression(pattern: Pattern, source: Source) -> list[str]:
     if twice := find_repeated([find_group(name)[0] for name in names]):
         raise source.fail(place, f"the pattern says `{twice}` twice, in two units")
     return names
+
+
+def _hint_at_expression(expression: str) -> str:
+    """Return what to write in place of what linear time does not allow, or of a pattern as shells have it."""
+    if LOOK_AROUND.search(expression):
+        return f"; {WITHOUT_LOOK_AROUND}"
+    if BACK_REFERENCE.search(expression):
+        return "; write `[^/]+` for what says again what a group has"
+    # *_ss.txt
+    start, star, rest = expression.partition("*")
+    return f"; write `.*{re.escape(rest)}`" if star and not start else ""
 
 
 def _check_schema(declared: Any, source: Source) -> None:
