@@ -221,9 +221,9 @@ def test_only_experiments_of_a_part_that_changed_are_listed_anew(
     made: list[str] = []
     make_manifest = experiment_listing._make_manifest
 
-    def note_making(folder: Folder, *arguments: Any) -> Manifest:
+    def note_making(folder: Folder, *arguments: Any, **options: Any) -> Manifest:
         made.append(str(folder.session))
-        return make_manifest(folder, *arguments)
+        return make_manifest(folder, *arguments, **options)
 
     monkeypatch.setattr(experiment_listing, "_make_manifest", note_making)
     first, second, third = parts.values()

@@ -214,9 +214,9 @@ def test_an_experiment_that_changed_is_listed_as_if_it_were_new(
     made: list[str] = []
     make_manifest = experiment_listing._make_manifest
 
-    def note_making(folder: Folder, *arguments: Any) -> Manifest:
+    def note_making(folder: Folder, *arguments: Any, **options: Any) -> Manifest:
         made.append(str(folder.job))
-        return make_manifest(folder, *arguments)
+        return make_manifest(folder, *arguments, **options)
 
     monkeypatch.setattr(experiment_listing, "_make_manifest", note_making)
     assert list_archive(archive, tmp_path / "w") == first

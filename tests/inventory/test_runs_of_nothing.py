@@ -100,6 +100,36 @@ def test_what_is_of_no_run_is_rejected_with_what_to_do(tmp_path: Path, name: str
     assert "<host>:<iteration>" in (file.message or "")
 
 
+@pytest.mark.parametrize(
+    ("name", "content", "kind"),
+    [
+        ("cpu.txt", MPSTAT_TEXT, "mpstat"),
+        ("of/others/cpu.json", MPSTAT_JSON, "mpstat"),
+        ("of/others/sockets.txt", sample(4001, 0, 500), "ss"),
+    ],
+)
+def test_what_no_pattern_of_a_layout_takes_is_rejected_with_the_kind_to_add(
+    tmp_path: Path, name: str, content: str, kind: str
+) -> None:
+    layout = "files: [{pattern: '(?P<run>t[0-9])[.]json'}]\n"
+    files = files_of(
+        write_archive(tmp_path / "raw", {"layout.yaml": layout, "t1.json": result(4009), name: content}), tmp_path / "w"
+    )
+    assert (files[name].action, files[name].reason) == ("rejected", "no_run")
+    assert f"takes this {kind} file; add one with `kind: {kind}`" in (files[name].message or "")
+
+
+def test_a_name_of_the_harness_is_mended_as_one_beside_a_layout(tmp_path: Path) -> None:
+    name = f"{JOB}/mpstat-sender:10.0.0.2:1.json"
+    files = {
+        "layout.yaml": "files: [{pattern: '(?P<run>t[0-9])[.]json'}]\n",
+        "t1.json": result(4009),
+        name: MPSTAT_JSON,
+    }
+    told = files_of(write_archive(tmp_path / "raw", files), tmp_path / "w")
+    assert "mpstat-sender:<host>:<iteration>" in (told[name].message or "")
+
+
 def test_a_name_that_says_so_makes_samples_a_run(tmp_path: Path) -> None:
     archive = write_archive(tmp_path / "raw", {f"{JOB}/ss:10.0.0.2:1": sample(4001, 0, 500)})
     (manifest,) = list_archive(archive, tmp_path / "w").values()

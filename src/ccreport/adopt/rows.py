@@ -194,7 +194,10 @@ def list_manifests(folder: Path, layout: Layout | None) -> list[Manifest]:
     """Return the experiments of a folder as a build would list them."""
     now_ns = time.time_ns()
     grouped = group_files(folder, layout)
-    listed = [list_folder(place, files, FolderIndex({}, "", now_ns)) for place, files in grouped.items()]
+    listed = [
+        list_folder(place, files, FolderIndex({}, "", now_ns), has_layout=layout is not None)
+        for place, files in grouped.items()
+    ]
     return [make_manifest(json.loads(files.manifest)) for files in listed]
 
 

@@ -24,10 +24,10 @@ from ccreport.inventory.kinds import (
     COPY_RULE,
     LAYOUT_RULE,
     NO_RUN,
-    NO_RUN_DECLARED,
     RUN_KINDS,
     TEST_KINDS,
     decide_kind,
+    explain_no_run,
     rule_of_kind,
 )
 from ccreport.inventory.names import FileName, HarnessNames, ListedFile
@@ -57,17 +57,20 @@ TWO_BESIDE = (
 )
 
 
-def list_folder(folder: Folder, files: list[ListedFile], known: FolderIndex) -> Listed:
-    """Return an experiment as listed: its files, by their paths below the root, and its manifest."""
+def list_folder(folder: Folder, files: list[ListedFile], known: FolderIndex, *, has_layout: bool = False) -> Listed:
+    """Return an experiment as listed: its files, by their paths below the root, and its manifest.
+
+    `has_layout` tells that the user declares one, in which a pattern can say what a file is.
+    """
     former = known.recall_folder(folder.experiment_id, [(file.path, file.entry) for file in files])
     if former is not None:
         return former
-    listed = Listed.of(_make_manifest(folder, files, known))
+    listed = Listed.of(_make_manifest(folder, files, known, has_layout=has_layout))
     known.note_folder(listed)
     return listed
 
 
-def _make_manifest(folder: Folder, files: list[ListedFile], known: FolderIndex) -> Manifest:
+def _make_manifest(folder: Folder, files: list[ListedFile], known: FolderIndex, *, has_layout: bool) -> Manifest:
     names = HarnessNames(folder, (file.entry for file in files))
     declared = {file.path for file in files if file.declared is not None}
     runs: dict[str, ManifestRun] = {}
@@ -78,9 +81,8 @@ def _make_manifest(folder: Folder, files: list[ListedFile], known: FolderIndex) 
             runs.setdefault(raw_file.run_id, _make_run(raw_file.run_id, suffix))
         listed.append(raw_file)
     has_client_output = any(file.kind == "src-cmd" and file.action == "ingest" for file in listed)
-    listed = [
-        _place(file, runs, has_client_output=has_client_output, is_declared=file.path in declared) for file in listed
-    ]
+    about = {"has_client_output": has_client_output, "has_layout": has_layout}
+    listed = [_place(file, runs, is_declared=file.path in declared, **about) for file in listed]
     return Manifest(
         folder.experiment_id,
         folder.session,
@@ -90,7 +92,9 @@ def _make_manifest(folder: Folder, files: list[ListedFile], known: FolderIndex) 
     )
 
 
-def _place(file: RawFile, runs: Mapping[str, ManifestRun], *, has_client_output: bool, is_declared: bool) -> RawFile:
+def _place(
+    file: RawFile, runs: Mapping[str, ManifestRun], *, is_declared: bool, has_client_output: bool, has_layout: bool
+) -> RawFile:
     """Return a file without a run that it alone would be, rejected where it says nothing without one.
 
     Samples of sockets may still be those of a test in the same folder, whose connections the reader knows.
@@ -101,7 +105,8 @@ def _place(file: RawFile, runs: Mapping[str, ManifestRun], *, has_client_output:
     is_placed = file.run_id in runs or (file.kind == "ss" and has_client_output)
     if is_placed or file.action != "ingest" or file.kind not in NO_RUN:
         return file
-    message = (NO_RUN_DECLARED if is_declared else NO_RUN)[file.kind]
+    is_untaken = has_layout and not is_declared and file.run_id is None
+    message = explain_no_run(file.kind, is_declared=is_declared, is_untaken=is_untaken)
     return replace(file, action="rejected", rule=None, reason="no_run", message=message, run_id=None, client_number=1)
 
 

@@ -75,7 +75,10 @@ def list_raw_files(
             f"{name} holds no files; name another archive by `make report ARCHIVE=path`, or as `archive` in config.yaml"
         )
     known = InventoryIndex(index, digest_code(["ccreport.inventory.inventory"], (), ()), started_ns, layout_hash)
-    listed = [list_folder(folder, files, known.open_folder(folder.path)) for folder, files in by_folder.items()]
+    listed = [
+        list_folder(folder, files, known.open_folder(folder.path), has_layout=declared is not None)
+        for folder, files in by_folder.items()
+    ]
     known.write()
     is_declared = any(file.declared is not None for files in by_folder.values() for file in files)
     if not (opened.left_out or is_declared or _has_raw_files(listed)):

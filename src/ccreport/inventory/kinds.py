@@ -4,6 +4,7 @@ from typing import Final
 
 from ccreport.archive.harness_layout import DERIVED_ENDINGS, UNFINISHED, Folder, ItemName
 from ccreport.archive.layout import NAME as LAYOUT_NAME
+from ccreport.archive.layout_groups import KINDS as LAYOUT_KINDS
 from ccreport.ingest.readers import READERS
 
 KINDS: Final = {kind.name: kind for reader in READERS for kind in reader.kinds}
@@ -78,6 +79,18 @@ NO_RUN_DECLARED: Final = {
     "pre-netem": "qdiscs of no run: by the layout, no test is of this file's run; correct the groups of its "
     "pattern, or add the test's file",
 }
+# The same where the archive has a layout that says nothing of the file, nor does its name.
+NO_PATTERN: Final = (
+    "no pattern of the layout takes this {kind} file; add one with `kind: {kind}` and the groups that the pattern of "
+    "its test has"
+)
+
+
+def explain_no_run(kind: str, *, is_declared: bool, is_untaken: bool) -> str:
+    """Return why a file of a kind is of no run, and what to do: one that a layout names, or should have named."""
+    if is_untaken:
+        return NO_PATTERN.format(kind=next((name for name, meant in LAYOUT_KINDS.items() if meant == kind), kind))
+    return (NO_RUN_DECLARED if is_declared else NO_RUN)[kind]
 
 
 def kind_of_place(folder: Folder, name: str) -> str | None:

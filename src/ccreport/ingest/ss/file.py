@@ -40,7 +40,10 @@ TIMELESS: Final = (
     "time; print one before each call of ss: `date '+# %s.%N'`"
 )
 
-NAME: Final = "name the file ss:<host>:<iteration> as its test's src-cmd:<host>:<iteration>, in the same folder"
+NAME: Final = (
+    "name the file ss:<host>:<iteration> as its test's src-cmd:<host>:<iteration>, in the same folder, or give it a "
+    "pattern with `kind: ss` in a layout"
+)
 STRANGERS: Final = f"of no test, or not clearly of one, left out; {NAME}"
 
 
