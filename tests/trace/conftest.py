@@ -29,4 +29,7 @@ def database(tmp_path_factory: pytest.TempPathFactory) -> Path:
             raw_file("other/meta.json", None, experiment_id="x"),
         ]
     }
-    return build_database(tmp_path_factory.mktemp("explained"), tables)
+    # In a folder of its own, where databases of other tests are not results beside it.
+    folder = tmp_path_factory.mktemp("results") / "explained"
+    folder.mkdir()
+    return build_database(folder, tables)
