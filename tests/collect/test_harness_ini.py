@@ -15,7 +15,13 @@ from ccreport.collect.declare.campaign import load_campaign
 from ccreport.collect.declare.planning import plan_campaign
 from ccreport.collect.harness_ini.commands import parse_source_command
 from ccreport.collect.harness_ini.import_ini import import_harness_ini
-from ccreport.collect.harness_ini.sweeps import ParameterSweep, parse_loss, parse_parameter_sweep, parse_rtts
+from ccreport.collect.harness_ini.sweeps import (
+    ParameterSweep,
+    parse_loss,
+    parse_parameter_sweep,
+    parse_rtts,
+    parse_tc_rate,
+)
 from ccreport.collect.plan import Plan
 from ccreport.core.errors import InputError
 from ccreport.core.units import UnitError
@@ -234,6 +240,10 @@ def test_losses_delays_and_parameters() -> None:
         with pytest.raises(UnitError):
             parse_loss(text)
     assert parse_rtts("0.3, 5ms,100us") == [0.6, 10, 0.2]
+    assert parse_tc_rate("15gbit") == 15e9
+    for text in ("15gbps", "0"):
+        with pytest.raises(UnitError):
+            parse_tc_rate(text)
     assert parse_parameter_sweep("tcp_bbr2/parameters/x, sys-module-increment,2,6,2") == ParameterSweep(
         "tcp_bbr2", "x", (2, 4, 6)
     )

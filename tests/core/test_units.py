@@ -5,7 +5,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ccreport.core.units import UnitError, parse_iso_duration_s, parse_rate_bps, parse_size_bytes, parse_time_ms
+from ccreport.core.units import (
+    UnitError,
+    parse_iso_duration_s,
+    parse_rate_bps,
+    parse_size_bytes,
+    parse_tc_rate_bps,
+    parse_time_ms,
+)
 
 
 @pytest.mark.parametrize(
@@ -26,6 +33,15 @@ from ccreport.core.units import UnitError, parse_iso_duration_s, parse_rate_bps,
 )
 def test_rates_are_decimal(text: str, bps: float) -> None:
     assert parse_rate_bps(text) == pytest.approx(bps)
+
+
+def test_rates_that_are_bytes_are_not_taken_for_bits() -> None:
+    for text in ("100MB/s", "10GBps", "5MBytes/s"):
+        with pytest.raises(UnitError):
+            parse_rate_bps(text)
+    assert parse_rate_bps("2.4GBit/s") == parse_tc_rate_bps("2.4gbit") == parse_tc_rate_bps("2400 Mb/s") == 2.4e9
+    with pytest.raises(UnitError, match=r"^bytes per second to tc, bits to most people; write 2\.5gbit or 20gbit$"):
+        parse_tc_rate_bps("2.5Gbps")
 
 
 @pytest.mark.parametrize(

@@ -28,7 +28,7 @@ JOBMETA: Final = {
     "lat": "5ms",
     "loss": "0.001 gemodel",
     "limit": "1000",
-    "pacing": "1Gbps",
+    "pacing": "1Gbit",
     "MTU": "1500",
     "param_sweep": "x",
     "clients": [{"number": 1, "congestion_control": "bbr", "rtt_ms": 3}],

@@ -21,8 +21,12 @@ ANY_CASE: Final = re.IGNORECASE | re.ASCII
 # No quantity of a network is larger, and a 64-bit integer holds it.
 LARGEST: Final = 10**18
 
-# 9.8Gbps · 50Mbit · 2.4gbit · 10000Mb/s · 511958000000bps · 620 Mbit/s
-RATE = re.compile(r"\s*([0-9.]+(?:e[+-]?[0-9]+)?)\s*([kmgt]?)(?:b(?:it|ps|its)?(?:/s|/sec|ps)?)?\s*", ANY_CASE)
+# 9.8Gbps · 50Mbit · 2.4gbit · 10000Mb/s · 511958000000bps · 620 Mbit/s, and not 100MB/s: those are bytes
+RATE = re.compile(
+    r"\s*([0-9.]+(?:e[+-]?[0-9]+)?)\s*([kmgt]?)(?:(?-i:b|B(?=[Ii][Tt]))(?:it|ps|its)?(?:/s|/sec|ps)?)?\s*", ANY_CASE
+)
+# 100mbps
+BYTES_OF_TC: Final = re.compile(r"\s*([0-9]+(?:\.[0-9]+)?)\s*([kmgt]?)(?-i:b)ps\s*", ANY_CASE)
 # 512K · 6M · 131072
 SIZE = re.compile(r"\s*([0-9.]+)\s*([kmgt]?)b?\s*", ANY_CASE)
 # 5ms · 2.5ms · 100us · 1s · 10 (a bare number is milliseconds, as in the harness's INI files)
@@ -80,8 +84,20 @@ def _scale(digits: str, factor: float, text: str) -> float:
 
 def parse_rate_bps(text: str) -> float:
     """Return a rate such as `9.8Gbps` or `50Mbit` in bit/s; raise UnitError for anything else."""
-    match = _match(RATE, text, "a rate such as 50Mbit or 9.8Gbps")
+    match = _match(RATE, text, "a rate such as 50Mbit or 9.8Gbit")
     return _scale(match[1], DECIMAL_STEPS[match[2].lower()], text)
+
+
+def parse_tc_rate_bps(text: str) -> float:
+    """Return a rate in tc's units in bit/s; raise UnitError for anything else, and for bps.
+
+    To tc `mbps` is megabytes per second, to most who write it megabits: tc(8), "RATES".
+    """
+    if match := BYTES_OF_TC.fullmatch(text):
+        number, step = match[1], match[2].lower()
+        bits = f"{float(number) * 8:.12g}{step}bit"
+        raise UnitError(f"bytes per second to tc, bits to most people; write {number}{step}bit or {bits}")
+    return parse_rate_bps(text)
 
 
 def parse_size_bytes(text: str) -> int:

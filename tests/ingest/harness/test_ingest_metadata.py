@@ -87,8 +87,48 @@ def test_a_value_that_cannot_be_read_is_named_and_left_out(tmp_path: Path) -> No
     assert sorted(tables["rejects"]["message"]) == [
         "iters is '-1': not a whole number from 0 on; the value is left out",
         "loss is '150': not a loss in percent such as 0.001; the value is left out",
-        "pacing is 'fast': not a rate such as 50Mbit or 9.8Gbps: 'fast'; the value is left out",
+        "pacing is 'fast': not a rate such as 50Mbit or 9.8Gbit: 'fast'; the value is left out",
     ]
+
+
+@pytest.mark.parametrize(
+    ("key", "value", "column", "message"),
+    [
+        ("loss", "1 in 1000", "loss_pct", "'in 1000' is not a loss model of netem, such as gemodel"),
+        ("loss", "1 1000", "loss_pct", "'1000' is not a loss model of netem, such as gemodel"),
+        ("loss", "0,1", "loss_pct", "not a loss in percent such as 0.001"),
+        # tc(8): bytes per second.
+        ("pacing", "100mbps", "pacing_bps", "bytes per second to tc, bits to most people; write 100mbit or 800mbit"),
+        ("background_udp", "1Gbps", "background_udp_bps", "bytes per second to tc, bits to most people; write 1gbit"),
+        ("bottleneck", "12.5 MB/s", "bottleneck_bps", "not a rate such as 50Mbit or 9.8Gbit"),
+        ("NIC_speed", "10GB/s", "nic_bps", "not a rate such as 50Mbit or 9.8Gbit"),
+        ("MTU", "jumbo", "mtu_bytes", "not a whole number from 0 on"),
+        ("ecn", "on", "has_queue_ecn", "not true or false"),
+    ],
+)
+def test_a_value_that_may_mean_another_is_not_guessed(
+    key: str, value: str, column: str, message: str, tmp_path: Path
+) -> None:
+    tables = ingest({f"{JOB}/jobmeta.json": json.dumps({key: value})}, tmp_path)
+    assert tables["experiments"][column].to_list() == [None]
+    (said,) = tables["rejects"]["message"]
+    assert said.startswith(f"{key} is '{value}': {message}")
+    assert said.endswith("; the value is left out")
+
+
+@pytest.mark.parametrize(
+    ("text", "loss"),
+    [
+        ("0.1 %", (0.1, None)),
+        ("0.001% gemodel", (0.001, "gemodel")),
+        ("0.1 gemodel 20%", (0.1, "gemodel 20%")),
+        ("1 state 5% 10%", (1, "state 5% 10%")),
+        ("0.1 25%", (0.1, "25%")),
+        (str(0.00001), (0.00001, None)),  # 1e-05
+    ],
+)
+def test_a_loss_has_netem_s_model_behind_it(text: str, loss: tuple[float, str | None]) -> None:
+    assert parse_loss(text) == loss
 
 
 @pytest.mark.parametrize(

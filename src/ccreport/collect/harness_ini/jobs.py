@@ -20,8 +20,8 @@ from ccreport.collect.harness_ini.sweeps import (
     parse_limits,
     parse_loss,
     parse_parameter_sweep,
-    parse_rate,
     parse_rtts,
+    parse_tc_rate,
 )
 from ccreport.core.errors import InputError
 from ccreport.core.units import UnitError
@@ -131,7 +131,7 @@ def _read_path(job: HarnessJob, scale_rates_by: float) -> None:
     job.limits = job.take("limit-sweep", parse_limits, []) or single_limit[:1]
     job.loss = job.take("netem-loss", parse_loss, None)
     job.parameters = job.take("param-sweep", parse_parameter_sweep, None)
-    pacing = job.take("pacing", parse_rate, 0.0)
+    pacing = job.take("pacing", parse_tc_rate, 0.0)
     job.flow_maxrate_bps = round(pacing * scale_rates_by) or None
 
 

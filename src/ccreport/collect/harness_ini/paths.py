@@ -13,7 +13,7 @@ from typing import Any, Final
 
 from ccreport.collect.harness_ini.hosts import Host, read_hosts, read_profiles
 from ccreport.collect.harness_ini.jobs import LOCAL, HarnessJob
-from ccreport.collect.harness_ini.sweeps import parse_limits, parse_loss, parse_rate, tidy
+from ccreport.collect.harness_ini.sweeps import parse_limits, parse_loss, parse_tc_rate, tidy
 from ccreport.core.units import UnitError, parse_time_ms
 
 # A packet of Ethernet's usual size, to count a limit in bytes.
@@ -154,7 +154,7 @@ def _read_profile(
             ("latency", lambda text: tidy(parse_time_ms(text))),
             ("loss", parse_loss),
             ("limit", parse_limits),
-            ("rate", parse_rate),
+            ("rate", parse_tc_rate),
         )
     )
     destination, settings = express_loss(loss), {}

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
-from ccreport.core.units import UnitError, parse_rate_bps, parse_time_ms
+from ccreport.core.units import UnitError, parse_rate_bps, parse_tc_rate_bps, parse_time_ms
 
 # A list longer than any that was swept is a slip, such as an increment of 1 over 0 to 10^9.
 VALUES_MAX: Final = 10_000
@@ -128,7 +128,15 @@ def _parse_integer(word: str) -> int:
 
 def parse_rate(text: str) -> float:
     """Return a rate in bit/s; raise UnitError for anything that is none, or that no line has."""
-    rate_bps = parse_rate_bps(text)
+    return _check_rate(parse_rate_bps(text), text)
+
+
+def parse_tc_rate(text: str) -> float:
+    """Return a rate that the harness gives to tc in bit/s; raise UnitError for bps, too."""
+    return _check_rate(parse_tc_rate_bps(text), text)
+
+
+def _check_rate(rate_bps: float, text: str) -> float:
     if not 0 < rate_bps < RATE_BPS_MAX:
         raise UnitError(f"not a rate that a line has: {text!r}")
     return rate_bps

@@ -8,7 +8,7 @@ from typing import Any, Final
 import altair as alt
 import polars as pl
 
-from ccreport.core.units import UnitError, parse_rate_bps
+from ccreport.core.units import UnitError, parse_tc_rate_bps
 from ccreport.figures.kit import theme
 from ccreport.figures.kit.label_placement import CHARACTER_PX, LABEL_HEIGHT_PX, Point
 from ccreport.figures.kit.text import at_y, to_y, write
@@ -118,7 +118,7 @@ def _name_differences(state: Mapping[str, Any], run: Row) -> list[str]:
 
 def _parse_rate(value: object) -> float | None:
     try:
-        return parse_rate_bps(value) if isinstance(value, str) else None
+        return parse_tc_rate_bps(value) if isinstance(value, str) else None
     except UnitError:
         return None
 

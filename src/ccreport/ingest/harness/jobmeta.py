@@ -12,14 +12,20 @@ from typing import Any, Final
 from ccreport.archive.manifest import Manifest, RawFile
 from ccreport.core.schema_problems import find_near
 from ccreport.core.text import display_name
-from ccreport.core.units import UnitError, parse_rate_bps, parse_time_ms
+from ccreport.core.units import UnitError, parse_rate_bps, parse_tc_rate_bps, parse_time_ms
 from ccreport.ingest.harness.checked_json import Recorded
 from ccreport.ingest.rejects import Rejects
 
 # iperf3 -c {dst} -P 16 -C bbr · pscheduler task throughput --congestion=bbr2 · sysctl -w …tcp_congestion_control=bbr2
 CONGESTION: Final = re.compile(r"(?:\s-C[ =]?|--congestion[ =]|tcp_congestion_control=)\s*([A-Za-z0-9_]+)")
-# 0.001 · 0.001% · 0.001 gemodel
-LOSS: Final = re.compile(r"\s*([0-9]+\.?[0-9]*|\.[0-9]+)(?![0-9.])\s*%?\s*(.*)", re.DOTALL)
+PERCENT: Final = r"(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:e[+-]?[0-9]+)?"
+# 0.001 · 0.001% · 1e-05 · 0.001 gemodel
+LOSS: Final = re.compile(rf"\s*({PERCENT})(?![0-9.])\s*%?(?:\s+(\S.*))?\s*", re.DOTALL)
+# What the harness takes for the MTU where ifconfig ends the line with another word.
+METRIC: Final = re.compile(r"Metric:\d+")
+# gemodel · gemodel 20% · state 1% 5% · random · 25%, a correlation
+MODEL: Final = re.compile(rf"(?:gemodel|state|random|ecn|{PERCENT}%?)(?:\s+(?:ecn|{PERCENT}%?))*")
+NUMBER: Final = re.compile(PERCENT)
 
 
 def find_congestion(command: str) -> str | None:
@@ -29,11 +35,14 @@ def find_congestion(command: str) -> str | None:
 
 
 def parse_loss(text: str) -> tuple[float, str | None]:
-    """Return the percentage of netem's loss argument and what follows it; raise ValueError for anything else."""
+    """Return the percentage of netem's loss argument and the model that follows it; raise UnitError for another."""
     match = LOSS.fullmatch(text)
     if match is None or not float(match[1]) <= 100:
         raise UnitError("not a loss in percent such as 0.001")
-    return float(match[1]), match[2] or None
+    model = (match[2] or "").strip()
+    if model and not (MODEL.fullmatch(model) and all(float(number) <= 100 for number in NUMBER.findall(model))):
+        raise UnitError(f"{model[:40]!r} is not a loss model of netem, such as gemodel")
+    return float(match[1]), model or None
 
 
 def _parse_count(text: str) -> int:
@@ -44,9 +53,9 @@ def _parse_count(text: str) -> int:
 
 
 def _parse_bool(text: str) -> bool:
-    if text not in ("True", "False"):
+    if text.lower() not in ("true", "false"):
         raise UnitError("not true or false")
-    return text == "True"
+    return text.lower() == "true"
 
 
 PLAIN_KEYS: Final[dict[str, tuple[str, Callable[[str], Any]]]] = {
@@ -58,12 +67,12 @@ PLAIN_KEYS: Final[dict[str, tuple[str, Callable[[str], Any]]]] = {
     "command": ("src_cmd", display_name),
     "pre_command": ("pre_src_cmd", display_name),
     "limit_packets_count": ("limit", _parse_count),
-    "pacing_bps": ("pacing", parse_rate_bps),
+    "pacing_bps": ("pacing", parse_tc_rate_bps),
     "nic_bps": ("NIC_speed", parse_rate_bps),
     "kernel": ("kernel", display_name),
     "buffer_bytes": ("buffer_bytes", _parse_count),
-    "bottleneck_bps": ("bottleneck", parse_rate_bps),
-    "background_udp_bps": ("background_udp", parse_rate_bps),
+    "bottleneck_bps": ("bottleneck", parse_tc_rate_bps),
+    "background_udp_bps": ("background_udp", parse_tc_rate_bps),
     "parameter_name": ("param_name", display_name),
     "start_text": ("start_time", display_name),
     "queue_discipline": ("queue", display_name),
@@ -119,8 +128,7 @@ def read_jobmeta(file: RawFile, facts: dict[str, Any], manifest: Manifest, rejec
         "has_netem": any(facts.get(key) for key in ("lat", "lat_sweep", "lat_val_list"))
         and (loss_pct is not None or facts.get("loss", UNSAID) in (None, "")),
         "rtt_nominal_ms": 2 * delay_ms if delay_ms is not None else None,
-        # The harness takes the last word of an ifconfig line, which is not always the MTU ("Metric:1").
-        "mtu_bytes": read("MTU", _parse_count) if str(facts.get("MTU", "")).isdigit() else None,
+        "mtu_bytes": None if METRIC.fullmatch(str(facts.get("MTU"))) else read("MTU", _parse_count),
         "clients_json": _read_clients(Recorded(file, facts, rejected)),
         "stages_json": read("stages", lambda _: _write_stages(facts["stages"])),
     }
