@@ -67,6 +67,7 @@ def has_own_results():
 def check_release(wildcards):
     """End before the first job, or once the archive is listed, where the release would be refused or not say whose data it holds: an input function that names no file."""
     if workflow.is_main_process:
+        force_damaged_release()
         check_version(wildcards)
     if workflow.is_main_process and not is_sample(PLACES) and not is_of_known_authors():
         # Only here, as loading it takes a third of a second.
@@ -77,6 +78,22 @@ def check_release(wildcards):
         except InputError as error:
             stop(error)
     return []
+
+
+@cache
+def force_damaged_release():
+    """Publish a release that is asked for again, as `--forcerun` would, where a file of it is not as it was: Snakemake does not look at all."""
+    asked = {*workflow.dag_settings.targets}
+    if not asked & {"publish", "upload"} or not RELEASE_PUBLISHED.exists():
+        return
+    # Only here, as other builds have no use for it.
+    from ccreport.publish.sums import find_damage, say_damage
+
+    if damage := find_damage(RELEASE_FOLDER, is_packed=RELEASE["pack"]):
+        logger.warning(
+            f"{RELEASE_FOLDER} is damaged: {say_damage(damage)}; it is published again"
+        )
+        workflow.dag.forcerules.add(workflow.get_rule("publish"))
 
 
 def check_version(wildcards):

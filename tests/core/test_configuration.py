@@ -222,9 +222,13 @@ def test_a_former_release_is_the_folder_of_one(tmp_path: Path) -> None:
     (tmp_path / "raw").mkdir()
     (tmp_path / "raw/SHA256SUMS").touch()
     (tmp_path / "1.tar.zst").touch()
+    (tmp_path / "2.0.tar.zst").touch()
+    (tmp_path / "2.0/tables").mkdir(parents=True)
+    (tmp_path / "2.0/SHA256SUMS").touch()
     faults = {
+        str(tmp_path): f"it has no SHA256SUMS; did you mean `{tmp_path}/2.0`?",
         str(tmp_path / "raw"): "it has SHA256SUMS and none of datapackage.json, ",
-        str(tmp_path): "it has no SHA256SUMS; name the folder of a release",
+        str(tmp_path / "2.0.tar.zst"): f"it is not a folder; did you mean `{tmp_path}/2.0`?",
         str(tmp_path / "1.tar.zst"): "it is not a folder; name the folder of a release",
         "https://host.example/1/": "it is not a folder; name the folder of a release",
     }

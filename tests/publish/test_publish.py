@@ -30,7 +30,7 @@ from ccreport.publish.keys import TYPED_TABLES, list_foreign_keys
 from ccreport.publish.provenance import list_actions
 from ccreport.publish.release import publish
 from ccreport.publish.stage import check_raw
-from ccreport.publish.sums import format_sums, parse_sums, read_sums, write_sums
+from ccreport.publish.sums import find_damage, format_sums, parse_sums, read_sums, write_sums
 from ccreport.publish.upload import upload
 from ccreport.storage.sums import hash_file
 
@@ -93,6 +93,36 @@ def test_a_release_is_replaced_by_another_only_if_that_is_declared(
     assert printed.startswith(f"{told}release 2.1: {release}, sha256 of its SHA256SUMS ")
     assert "Another" in (release / "site/index.html").read_text()
     subprocess.run(["sha256sum", "--check", "--quiet", "2.1.sha256"], cwd=release.parent, check=True)
+
+
+@pytest.mark.slow
+def test_a_damaged_release_of_the_same_build_is_made_whole(tmp_path: Path) -> None:
+    results = make_results(tmp_path)
+    release = release_of(tmp_path, results, pack=True)
+    sums = (release / SUMS).read_bytes()
+    assert not find_damage(release, is_packed=True)
+    (release / "README.md").write_text("Edited.")
+    (release / "LICENSE").unlink()
+    (release.parent / "2.1.tar.zst").write_text("cut")
+    assert find_damage(release, is_packed=True) == [
+        "LICENSE: missing",
+        f"README.md: not what {SUMS} says",
+        "2.1.tar.zst: not what 2.1.tar.zst.sha256 says",
+    ]
+    release_of(tmp_path, results, pack=True)
+    assert not find_damage(release, is_packed=True)
+    # Where the list is gone or empty, the hash beside the folder says which release it was.
+    (release / SUMS).write_bytes(b"")
+    (release / "README.md").write_text("Edited.")
+    assert find_damage(release, is_packed=False)[0] == f"{SUMS} is empty; fetch it again"
+    release_of(tmp_path, results, pack=True)
+    assert (release / SUMS).read_bytes() == sums
+    assert not find_damage(release, is_packed=True)
+    (release / "raw/mine").write_text("mine")
+    (release / "LICENSE").unlink()
+    with pytest.raises(InputError, match=r"^.*/2\.1/raw/mine is not a file of version 2\.1, and .*; move it elsewhere"):
+        release_of(tmp_path, results, pack=True)
+    assert (release / "raw/mine").read_text() == "mine"
 
 
 def test_sums_are_those_of_the_standard_tool(release: Path) -> None:
@@ -435,9 +465,10 @@ def test_what_only_the_replaced_version_had_is_deleted(
 
 def test_a_release_is_not_uploaded_into_itself(release: Path, tmp_path: Path) -> None:
     own = Path(shutil.copytree(release, tmp_path / "out/2.1"))
-    inner = Path(shutil.copytree(release, tmp_path / "out/3/inner/3"))
+    inner = Path(shutil.copytree(release, tmp_path / "around/2.1/inner/3"))
     (tmp_path / "link").symlink_to(own)
-    given = [(own, own), (own, own / "deeper"), (own, own.parent), (own, tmp_path / "link"), (inner, tmp_path / "out")]
+    given = [(own, own / name) for name in ("", "deeper", "..")]
+    given += [(own, tmp_path / "link"), (inner, tmp_path / "around")]
     for folder, target in given:
         with pytest.raises(InputError, match=rf"^--target {target}: .* itself, in it or around it; name a folder else"):
             upload(folder, str(target), replace=True)
@@ -457,8 +488,29 @@ def test_other_folders_with_sums_are_not_uploaded(tmp_path: Path, capsys: pytest
 def test_a_damaged_release_is_not_uploaded(release: Path, tmp_path: Path) -> None:
     copy = Path(shutil.copytree(release, tmp_path / "2.1"))
     (copy / "LICENSE").write_text("other")
-    with pytest.raises(InputError, match="LICENSE is not what SHA256SUMS says"):
+    (copy / "README.md").unlink()
+    said = r"2\.1 is damaged: LICENSE: not what SHA256SUMS says \(and 1 more\); `make publish VERSION=2\.1` makes it "
+    with pytest.raises(InputError, match=said):
         upload(copy, str(tmp_path / "public"))
+    (copy / "SHA256SUMS").write_text("")
+    with pytest.raises(InputError, match=r"SHA256SUMS is empty; fetch it again$"):
+        upload(copy, str(tmp_path / "public"))
+
+
+def test_a_release_goes_by_its_own_version_and_without_files_that_it_does_not_list(
+    release: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    copy = Path(shutil.copytree(release, tmp_path / "3.0"))
+    (copy / "raw/extra").write_text("mine")
+    upload(copy, str(tmp_path / "public"))
+    assert f"not copied, as SHA256SUMS does not list it: {copy}/raw/extra\n" in capsys.readouterr().out
+    assert [path.name for path in (tmp_path / "public").iterdir()] == ["2.1"]
+    assert not (tmp_path / "public/2.1/raw/extra").exists()
+    for text in ("version: ../up\n", "title: A\n"):
+        (copy / "CITATION.cff").write_text(text)
+        write_sums(copy)
+        with pytest.raises(InputError, match=r"3\.0: CITATION\.cff (does not say the|has the) version"):
+            upload(copy, str(tmp_path / "public"))
 
 
 def test_published_tables_are_text_too(release: Path) -> None:

@@ -163,6 +163,24 @@ def test_a_published_version_stays_as_it_is(archive: Path, published: Build) -> 
     assert sums.read_bytes() != before
 
 
+def test_a_damaged_release_is_made_whole_by_whoever_asks_for_it(archive: Path, published: Build) -> None:
+    declared = {"version": "1", "creators": [{"name": "Ada Example"}], "license": "CC-BY-4.0", "description": "Another"}
+    release = published.results / "release/1"
+    whole = read_files(release)
+    for rule in ("publish", "upload"):
+        (release / "README.md").write_text("Edited.")
+        (release / "LICENSE").unlink()
+        settings = declared | {"target": str(published.results.parent / "target")}
+        done = build(rule, list_places(archive), published.results.parent, release=settings)
+        assert done.returncode == 0, done.output
+        assert f"{release} is damaged: LICENSE: missing (and 1 more); it is published again" in done.output
+        assert done.jobs["publish"] == 1
+        assert "render_report" not in done.jobs
+        assert read_files(release) == whole
+    done = build("publish", list_places(archive), published.results.parent, release=declared)
+    assert not done.jobs
+
+
 def test_an_archive_that_is_no_longer_the_sample_is_told_in_the_last_line(archive: Path, tmp_path: Path) -> None:
     """Only when its files are listed, by a job, it is known to be another: the results before were of the sample."""
     (tmp_path / "results").mkdir()

@@ -577,8 +577,9 @@ def test_a_page_that_cannot_be_written_is_refused_before_the_work(
 
 def test_what_is_no_release_cannot_be_compared(old: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["diff", str(old), str(tmp_path)]) == 2
-    (tmp_path / "SHA256SUMS").write_text("")
     (tmp_path / "tables").mkdir()
+    (tmp_path / "tables/a").touch()
+    write_sums(tmp_path)
     assert main(["diff", str(old), str(tmp_path)]) == 2
     assert "is incomplete: it has no CITATION.cff; `verify` says what else it lacks" in capsys.readouterr().err
 

@@ -199,11 +199,11 @@ def test_a_release_in_s3_is_verified(
         for name, value in variables.items():
             monkeypatch.setenv(name, value)
         upload(release, "s3://data/public")
-        assert verify("s3://data/public/elsewhere", quick=True) == 0
-        flip(tmp_path / "buckets/data/public/elsewhere/LICENSE")
-        (tmp_path / "buckets/data/public/elsewhere/new").write_text("new")
+        assert verify("s3://data/public/2.1", quick=True) == 0
+        flip(tmp_path / "buckets/data/public/2.1/LICENSE")
+        (tmp_path / "buckets/data/public/2.1/new").write_text("new")
         capsys.readouterr()
-        assert verify("s3://data/public/elsewhere", quick=True) == 1
+        assert verify("s3://data/public/2.1", quick=True) == 1
     said = capsys.readouterr().out
     assert f"LICENSE: not what {SUMS} says" in said
     assert f"new: not listed in {SUMS}" in said
@@ -582,6 +582,11 @@ def test_what_is_no_release_cannot_be_checked(tmp_path: Path, capsys: pytest.Cap
     assert main(["verify", str(tmp_path / "none")]) == 2
     assert "none does not exist; name the folder, the .tar.zst or the add" in (said := capsys.readouterr().err)
     assert said.endswith("; `snakemake --cores 8 publish` makes one\n")
+    (tmp_path / "2.0/tables").mkdir()
+    (tmp_path / "2.0.tar.zst").touch()
+    for place, lacks in ((tmp_path, "has no SHA256SUMS"), (tmp_path / "2.0.tar.zst", "is a file, not a folder")):
+        assert main(["upload", "--release", str(place), "--target", "x"]) == 1
+        assert capsys.readouterr().err == f"ccreport: {place} {lacks}; did you mean `{tmp_path}/2.0`?\n"
     assert main(["upload", "--release", str(tmp_path / "none"), "--target", "x"]) == 1
     assert capsys.readouterr().err.endswith(
         "none does not exist; name the folder of a release; `snakemake --cores 8 publish` makes one\n"

@@ -25,7 +25,6 @@ from ccreport.core.declared_files import (
 from ccreport.core.evaluation import list_evaluations
 from ccreport.core.schema_problems import (
     BOOLEANS,
-    FOLDER_OF_RELEASE,
     NOTHING,
     Place,
     Problem,
@@ -35,6 +34,7 @@ from ccreport.core.schema_problems import (
     guess,
     guess_near,
     guess_place,
+    guess_release,
 )
 from ccreport.core.settings.release_names import find_license_problem, find_orcid_problem
 
@@ -223,7 +223,7 @@ def _list_unknown(config: Mapping[str, Any], sources: Sources) -> Iterator[tuple
         elif value is not None and place[0] in ("explanations", "campaign") and Path(value).expanduser().is_dir():
             yield place, f"{value} is a folder, not a file"
     if (former := config["release"]["former"]) is not None and (fault := find_release_problem(Path(former))):
-        yield ("release", "former"), f"{former} is not a release: {fault}; {FOLDER_OF_RELEASE}"
+        yield ("release", "former"), f"{former} is not a release: {fault}; {guess_release(Path(former))}"
     for number, creator in enumerate(config["release"]["creators"]):
         if fault := find_orcid_problem(creator["orcid"]) if "orcid" in creator else "":
             yield ("release", "creators", number, "orcid"), fault

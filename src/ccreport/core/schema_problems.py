@@ -156,6 +156,13 @@ def find_release_problem(folder: Path) -> str | None:
     return None if is_known else f"it has {SUMS} and none of {', '.join(KNOWN_BY)}"
 
 
+def guess_release(path: Path, otherwise: str = FOLDER_OF_RELEASE) -> str:
+    """Ask for the release that is meant by a folder around it or by its packed file; return `otherwise` for none."""
+    near = path.iterdir() if path.is_dir() else [path.with_name(path.name.partition(".tar.")[0])]
+    found = sorted(folder for folder in near if folder != path and not find_release_problem(folder))
+    return f"did you mean `{found[-1]}`?" if found else otherwise
+
+
 def guess_path(path: Path, *, is_release: bool = False, base: Path = HERE) -> str:
     """Return what to put behind a path that is not there: the one that is meant, by what its folder has, or nothing.
 

@@ -17,15 +17,16 @@ from ccreport.publish.datapackage import write_package
 from ccreport.publish.declaration import Release, declare_release
 from ccreport.publish.provenance import RECORDS, list_actions
 from ccreport.publish.stage import check_raw, copy_tree, stage_raw, stage_results, stage_tables
-from ccreport.publish.sums import write_sums
+from ccreport.publish.sums import read_sums, write_sums
 from ccreport.publish.texts import write_changes, write_citation, write_readme
 from ccreport.publish.views import write_views
-from ccreport.storage.sums import hash_file
+from ccreport.storage.sums import hash_file, parse_sums
 
 PUBLISHED: Final = (
     "version {version} is published already with other contents, and {release} stays as it is; raise release.version, "
     "or set `replace: true` below `release` in config.yaml"
 )
+ADDED: Final = "{path} is not a file of version {version}, and {release} is written anew; move it elsewhere first"
 
 
 def publish(
@@ -42,10 +43,10 @@ def publish(
 
     `config` is the configuration as JSON text; `archive` the raw archive as given, in one or in parts; `evaluations`
     are the declarations, the report's own first. `sections` is a file with the names of those that count. With
-    `replace` a release that is there with other contents is replaced. Raise InputError where there is one without it,
-    where the release of a former version that the config names is none, where of another archive than the sample nobody
-    or no licence is named, where nothing tells the time, or where the results are of other packed files than the
-    archive.
+    `replace` a release that is there with other contents is replaced; without it only one of the same build is, whole
+    or damaged. Raise InputError where there is another, or one with files that were added to it, where the release of a
+    former version that the config names is none, where of another archive than the sample nobody or no licence is
+    named, where nothing tells the time, or where the results are of other packed files than the archive.
     """
     settings = leave_out_other_explanations(read_settings(config), results)
     shown = list_shown(evaluations, sections)
@@ -57,7 +58,6 @@ def publish(
     is_whole = settings["release"]["raw"] == "archive"
     if is_whole:
         check_raw(archive, results)
-    published = _list_hashes(release)
     with replace_folder(release) as stage:
         raw = stage_raw(archive, results, stage / "raw", moment_s, is_whole=is_whole)
         declarations = stage_data(settings, shown, results, raw, stage)
@@ -65,9 +65,9 @@ def publish(
         shutil.copyfile(root / "LICENSE", stage / "LICENSE")
         _describe(stage, declared, declarations, results, raw, former)
         sha256 = write_sums(stage)
-        is_other = bool(published) and published != _list_hashes(stage)
-        if is_other and not replace:
-            raise InputError(PUBLISHED.format(version=declared.version, release=release))
+        is_other = _is_other(release, stage, sha256)
+        if not replace:
+            _check_same(release, stage, declared.version, is_other=is_other)
         packed = release.with_name(release.name + ".tar.zst")
         if is_other:
             # Of the release that is replaced; beside another folder it would be another release of the same version.
@@ -84,6 +84,20 @@ def publish(
         print(f"packed: {packed}, sha256 {sha256}")
 
 
+def _is_other(release: Path, stage: Path, sha256: str) -> bool:
+    """Tell whether a release that is there, whole or damaged, is of another build than the staged one."""
+    published = _list_hashes(release)
+    return bool(published) and sha256 != _read_name(release) and published != _list_hashes(stage)
+
+
+def _check_same(release: Path, stage: Path, version: str, *, is_other: bool) -> None:
+    """Raise InputError where replacing a release would remove another one, or files that were added to it."""
+    if is_other:
+        raise InputError(PUBLISHED.format(version=version, release=release))
+    if added := [path for path in list_files(release) if not (stage / path).exists()]:
+        raise InputError(ADDED.format(path=release / added[0], version=version, release=release))
+
+
 def _list_hashes(release: Path) -> dict[str, str]:
     """Return the SHA-256 of each file of a release by its path; empty where there is no release.
 
@@ -92,6 +106,17 @@ def _list_hashes(release: Path) -> dict[str, str]:
     """
     own = (path.as_posix() for path in list_files(release) if path.as_posix() != SUMS)
     return {path: hash_file(release / path) for path in own if not path.startswith("raw/") or path == f"raw/{SUMS}"}
+
+
+def _read_name(release: Path) -> str | None:
+    """Return the SHA-256 of a SHA256SUMS or, where that is gone or damaged, the one told beside the folder."""
+    try:
+        read_sums(release)
+    except InputError:
+        beside = release.with_name(f"{release.name}.sha256")
+        told = parse_sums(beside.read_text(encoding="utf-8"), beside.name) if beside.is_file() else {}
+        return told.get(f"{release.name}/{SUMS}")
+    return hash_file(release / SUMS)
 
 
 def read_settings(config: str) -> dict[str, Any]:

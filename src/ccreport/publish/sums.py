@@ -4,12 +4,13 @@ https://www.gnu.org/software/coreutils/manual/html_node/cksum-output-modes.html
 """
 
 import re
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Final
 
 from ccreport.archive.pack import list_files
 from ccreport.core.errors import InputError
-from ccreport.core.schema_problems import FOLDER_OF_RELEASE, MAKES_RELEASE, guess_path
+from ccreport.core.schema_problems import FOLDER_OF_RELEASE, MAKES_RELEASE, guess_path, guess_release
 from ccreport.publish import SUMS
 from ccreport.storage.sums import format_sums, hash_file, unescape
 
@@ -21,6 +22,8 @@ ANY_SUM: Final = re.compile(r"\S+  (?P<path>.+)")
 
 def parse_sums(content: bytes, name: str) -> dict[str, str]:
     """Return the SHA-256 by path; raise InputError, with the number of the line, for anything but such a list."""
+    if not content:
+        raise InputError(f"{name} is empty; fetch it again")
     sums: dict[str, str] = {}
     for number, line in enumerate(content.decode("utf-8", "surrogateescape").split("\n")[:-1], 1):
         match = LINE.fullmatch(line)
@@ -46,9 +49,44 @@ def read_sums(folder: Path) -> dict[str, str]:
     """Return what the `SHA256SUMS` of a folder says; raise InputError where it has none."""
     path = folder / SUMS
     if not path.is_file():
-        problem = f"has no {SUMS}" if folder.exists() else f"does not exist{guess_path(folder, is_release=True)}"
-        raise InputError(f"{folder} {problem}; {FOLDER_OF_RELEASE}; {MAKES_RELEASE}")
+        raise InputError(f"{folder} {_describe_place(folder)}")
     return parse_sums(path.read_bytes(), str(path))
+
+
+def _describe_place(folder: Path) -> str:
+    """Return why a folder has no list of sums, and which one may be meant."""
+    if not folder.exists():
+        return f"does not exist{guess_path(folder, is_release=True)}; {FOLDER_OF_RELEASE}; {MAKES_RELEASE}"
+    lacks = f"has no {SUMS}" if folder.is_dir() else "is a file, not a folder"
+    return f"{lacks}; {guess_release(folder, f'{FOLDER_OF_RELEASE}; {MAKES_RELEASE}')}"
+
+
+def list_damage(folder: Path, sums: Mapping[str, str], name: str = SUMS) -> Iterator[str]:
+    """Yield each file that a list of this name has and the folder has not, or with other bytes, and what is wrong."""
+    for path, sha256 in sums.items():
+        if not (folder / path).is_file():
+            yield f"{path}: missing"
+        elif hash_file(folder / path) != sha256:
+            yield f"{path}: not what {name} says"
+
+
+def find_damage(release: Path, *, is_packed: bool) -> list[str]:
+    """Return which files of a published release, and beside it, are not as they were published, and what is wrong."""
+    beside = [f"{release.name}.sha256", *([f"{release.name}.tar.zst.sha256"] if is_packed else [])]
+    damage: list[str] = []
+    for path in (release / SUMS, *(release.with_name(name) for name in beside)):
+        try:
+            damage += list_damage(path.parent, parse_sums(path.read_bytes(), path.name), path.name)
+        except InputError as error:
+            damage.append(str(error))
+        except FileNotFoundError:
+            damage.append(f"{path.name}: missing")
+    return damage
+
+
+def say_damage(damage: Sequence[str]) -> str:
+    """Return the first of several files that are damaged, and how many more there are."""
+    return damage[0] + (f" (and {len(damage) - 1:,} more)" if len(damage) > 1 else "")
 
 
 def write_sums(folder: Path) -> str:

@@ -1,26 +1,35 @@
 """A release copied to where others fetch it: another folder, S3, or a web server's WebDAV.
 
-It goes below the target by its version. `SHA256SUMS` is written last: where it is, all that it names is there, and the
-version is published. It does not change then: an upload goes on where one was interrupted, and mends what was damaged.
+It goes below the target by the version that its CITATION.cff says. `SHA256SUMS` is written last: where it is, all that
+it names is there, and the version is published. It does not change then: an upload goes on where one was interrupted,
+and mends what was damaged.
 """
 
+import re
 from pathlib import Path, PurePosixPath
 from typing import Final
+
+import yaml
 
 from ccreport.archive.pack import list_files
 from ccreport.core.errors import InputError
 from ccreport.core.schema_problems import FOLDER_OF_RELEASE, find_release_problem
 from ccreport.publish import SUMS
-from ccreport.publish.sums import parse_sums, read_sums
+from ccreport.publish.sums import list_damage, parse_sums, read_sums, say_damage
 from ccreport.storage.copy import copy_files, read_there, remove_files
 from ccreport.storage.places import is_remote
-from ccreport.storage.sums import hash_file
 from ccreport.storage.writable import check_folder
 
 PUBLISHED: Final = (
     "{place} is published already with other contents, of which {path} is the first, and stays as it is; raise "
     "release.version, or give --replace (`replace: true` below `release` in config.yaml)"
 )
+DAMAGED: Final = (
+    "{release} is damaged: {damage}; `make publish VERSION={version}` makes it whole where it is of this build, "
+    "else get it again from its publisher"
+)
+CITATION: Final = "CITATION.cff"
+VERSION: Final = re.compile(r"[0-9A-Za-z][0-9A-Za-z._+-]*")
 
 
 def upload(release: Path, target: str, *, dry_run: bool = False, prune: bool = False, replace: bool = False) -> None:
@@ -29,23 +38,25 @@ def upload(release: Path, target: str, *, dry_run: bool = False, prune: bool = F
     `release` is the folder of the release. `target` is the path of a folder, s3://bucket/prefix or the https address of
     a WebDAV folder. `dry_run` only says what would go where. `prune` also deletes what is there and not in the release.
     With `replace` a version that is there with other contents is replaced, and what only that had is deleted; else it
-    stays as it is, and the upload is refused. Raise InputError where the folder is not a release, or not what its
-    SHA256SUMS says, where the target is within it, and where a version is not to be replaced; StorageError where a file
-    cannot be written.
+    stays as it is, and the upload is refused. What SHA256SUMS does not list is named and not copied. Raise InputError
+    where the folder is not a release, or not what its SHA256SUMS says, where the target is within it, and where a
+    version is not to be replaced; StorageError where a file cannot be written.
     """
     if not target:
         raise InputError("no place to upload to; set release.target in config.yaml, or name one with --target")
-    version = release.name if release.name not in ("", "..") else release.resolve().name
-    place = f"{target.rstrip('/')}/{version}"
     if not is_remote(target):
         check_folder(Path(target), "--target")
+    sums = _read_whole(release)
+    place = f"{target.rstrip('/')}/{_read_version(release)}"
+    if not is_remote(target):
         _check_apart(release, target, Path(place))
-    _check_whole(release)
     published = read_there(place, SUMS)
     if not replace and (other := _find_other(release, place, published)):
         raise InputError(PUBLISHED.format(place=place, path=other))
-    files = {path.as_posix(): release / path for path in list_files(release)}
-    last = {SUMS: files.pop(SUMS)}
+    there = {path.as_posix(): release / path for path in list_files(release) if path.as_posix() != SUMS}
+    for path in sorted(there.keys() - sums):
+        print(f"not copied, as {SUMS} does not list it: {there[path]}")
+    files, last = {path: file for path, file in there.items() if path in sums}, {SUMS: release / SUMS}
     # What only the target has is known when all files of the release are named: in the first step but the last one.
     done = [copy_files(files | last, place, dry_run=True)] if dry_run else [copy_files(files, place)]
     former = _list_paths(published, place) - {*files, SUMS} if replace else set()
@@ -88,13 +99,26 @@ def _find_other(release: Path, place: str, published: bytes | None) -> str | Non
     return next((path for path in sorted({*there, *own}) if there.get(path) != own.get(path)), SUMS)
 
 
-def _check_whole(release: Path) -> None:
+def _read_whole(release: Path) -> dict[str, str]:
+    """Return the SHA256SUMS of a release of which all files are as it says; raise InputError for anything else."""
     sums = read_sums(release)
     if problem := find_release_problem(release):
         raise InputError(f"{release} is not a release: {problem}; {FOLDER_OF_RELEASE}")
-    for path, sha256 in sums.items():
-        if not (release / path).is_file() or hash_file(release / path) != sha256:
-            raise InputError(f"{release}: {path} is not what {SUMS} says; publish again")
+    if damage := list(list_damage(release, sums)):
+        version = release.resolve().name
+        raise InputError(DAMAGED.format(release=release, damage=say_damage(damage), version=version))
+    return sums
+
+
+def _read_version(release: Path) -> str:
+    """Return the version that a release says it is, whatever its folder is called."""
+    try:
+        version = str(yaml.safe_load((release / CITATION).read_bytes())["version"])
+    except (OSError, yaml.YAMLError, TypeError, KeyError) as error:
+        raise InputError(f"{release}: {CITATION} does not say the version of the release") from error
+    if not VERSION.fullmatch(version):
+        raise InputError(f"{release}: {CITATION} has the version {version!r}, which is not the name of a folder")
+    return version
 
 
 def _copied(*, dry_run: bool) -> str:

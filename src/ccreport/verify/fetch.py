@@ -15,6 +15,7 @@ from ccreport.core.schema_problems import (
     PLACES_OF_RELEASE,
     find_release_problem,
     guess_path,
+    guess_release,
 )
 from ccreport.publish import CRATE, PACKAGE, SUMS
 from ccreport.publish.sums import parse_sums
@@ -54,10 +55,9 @@ def open_release(place: str, work: Path) -> tuple[Path, list[str]]:
     folders = [path, *(sorted(path.iterdir()) if path == work / "unpacked" else [])]
     found = next((folder for folder in folders if (folder / SUMS).is_file()), None)
     if found is None:
-        below = sorted(folder for folder in path.iterdir() if not find_release_problem(folder))
         if (path / PACKAGE).is_file() or (path / CRATE).is_file():
             raise InputError(f"{place} looks like a release whose {SUMS} is missing; get it again from its publisher")
-        raise InputError(f"{place} has no {SUMS}; " + (f"did you mean `{below[-1]}`?" if below else NAMED))
+        raise InputError(f"{place} has no {SUMS}; {guess_release(path, NAMED)}")
     if problem := find_release_problem(found):
         is_inside = any((found.resolve().parent / name).exists() for name in KNOWN_BY)
         meant = f"did you mean `{path.parent}`?" if is_inside else NAMED
