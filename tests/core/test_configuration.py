@@ -237,6 +237,14 @@ def test_a_former_release_is_the_folder_of_one(tmp_path: Path) -> None:
         assert said.startswith(f"release.former: {former} is not a release: {fault}")
 
 
+@pytest.mark.parametrize(
+    ("version", "hint"), [("../x", "`../` at the beginning"), ("-1.0", "`-` at the beginning"), ("1/0", "`/`")]
+)
+def test_a_sign_that_only_may_not_begin_a_version_is_said_to_begin_it(version: str, hint: str) -> None:
+    said = refuse({"release": {"version": version}}, Sources({}, []))
+    assert said.endswith(f"underscores and plus signs; leave out {hint}")
+
+
 @pytest.mark.parametrize("before", ["https://doi.org/", "doi:", "https://dx.doi.org/"])
 def test_a_doi_is_written_without_its_address(before: str) -> None:
     said = refuse({"release": {"doi": f"{before}10.5281/z"}}, Sources({}, []))

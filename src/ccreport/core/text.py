@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Final
 
 HALF_LETTER: Final = re.compile("[\ud800-\udc7f\udd00-\udfff]")
+FIRST_SIGNS: Final = re.compile(r"[\W_]+")
 LABEL_GAP: Final = re.compile(r"[^a-z0-9]+")
 # II · 3a · A · A1
 EXHIBIT_NUMBER: Final = r"[IVXLC]+|[A-Z]?\d+[a-z]?|[A-Z]"
@@ -78,7 +79,9 @@ def name_author(author: Mapping[str, str]) -> str:
 
 
 def hint_at_letters(text: str, pattern: str) -> str:
-    """Return which letter, or which two, a text has to leave out to match a pattern; nothing where none would do."""
+    """Return what a text has to leave out to match a pattern: its first signs, a letter or two; nothing for no such."""
+    if (signs := FIRST_SIGNS.match(text)) and re.search(pattern, text[signs.end() :]):
+        return f"; leave out `{signs[0]}` at the beginning"
     for count in (1, 2):
         for letters in itertools.combinations(dict.fromkeys(text), count):
             rest = "".join(letter for letter in text if letter not in letters)
