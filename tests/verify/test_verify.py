@@ -351,7 +351,7 @@ def test_descriptors_that_disagree_with_the_files_are_named(release: Path) -> No
         f"new: not described in {CRATE}",
     }
     (release / PACKAGE).write_text("[")
-    assert check_package(release, there).failures[0].startswith(f"{PACKAGE}: JSONDecodeError")
+    assert check_package(release, there).failures[0].startswith(f"{PACKAGE}: cannot be read (Expecting value")
 
 
 def failures_of(release: Path, path: str, table: str, rows: list[dict[str, Any]], **values: pl.Expr) -> list[str]:
@@ -373,7 +373,7 @@ def test_tables_that_break_their_schema_are_named(release: Path) -> None:
     (said,) = check_schemas(release, [path]).failures
     assert said.startswith(f"{path}: columns other than their schema: ")
     (release / path).write_bytes(b"PAR1")
-    assert check_schemas(release, [path]).failures[0].startswith(f"{path}: ArrowInvalid")
+    assert check_schemas(release, [path]).failures[0].startswith(f"{path}: cannot be read (")
 
 
 def test_a_ledger_that_does_not_close_is_named(release: Path) -> None:
@@ -409,6 +409,38 @@ def test_without_raw_files_it_is_not_checked(tmp_path: Path, capsys: pytest.Capt
     assert f"{UNCHECKED}  raw files: the release has only the list" in said
     assert f"{UNCHECKED}  recomputed: the release has only the list" in said
     assert FAILED not in said
+
+
+def test_an_archive_put_beside_the_list_of_its_files_is_no_fault(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    release = release_of(tmp_path, make_results(tmp_path), raw="manifest")
+    make_anew(tmp_path / "results", monkeypatch, returncode=1)
+    assert verify(str(release), quick=False) == 2
+    printed = capsys.readouterr()
+    assert "put the packed archive into its raw/, or its parts into raw/parts/\n" in printed.out
+    assert not printed.err
+    pack_folder(tmp_path / "raw", tmp_path / "any.tar.zst", None)
+    (release / "raw/pub.tar.zst").symlink_to(tmp_path / "any.tar.zst")
+    assert verify(str(release), quick=True) == 0
+    assert "raw files: 1 file in raw/pub.tar.zst\n" in capsys.readouterr().out
+    (tmp_path / "any.tar.zst").write_text("not packed")
+    assert verify(str(release), quick=True) == 1
+    assert "FAILED       raw files\n             pub.tar.zst is not a readable" in capsys.readouterr().out
+    # Another archive than the one of the list, and a second file beside it.
+    (tmp_path / "raw/2026-11-20:22:10/j/src-cmd:h:1").write_text("other\n")
+    pack_folder(tmp_path / "raw", tmp_path / "any.tar.zst", None)
+    (release / "raw/second.tar.zst").touch()
+    assert verify(str(release), quick=True) == 1
+    said = capsys.readouterr().out
+    assert f"2026-11-20:22:10/j/src-cmd:h:1: not what raw/{SUMS} says\n" in said
+    assert f"raw/second.tar.zst: not listed in {SUMS}\n" in said
+    assert "raw/pub.tar.zst: not" not in said
+    # Of a release that has its raw files every other one is a fault.
+    (release / "raw/second.tar.zst").unlink()
+    write_sums(release)
+    (release / "raw/first.tar.zst").touch()
+    assert f"raw/first.tar.zst: not listed in {SUMS}" in check_sums(release, [])[0].failures
 
 
 def test_a_verdict_that_does_not_follow_is_named(release: Path, tmp_path: Path) -> None:
@@ -547,7 +579,8 @@ def test_a_build_that_fails_is_not_a_pass(
     assert check.state == UNCHECKED
     assert check.unchecked == "the tables could not be made anew: WorkflowError: no such thing"
     # While it ran, its progress was shown, and nothing else.
-    assert capsys.readouterr() == ("", "  12%  reading raw files\n")
+    said = "all tables are being made again from the raw files ...\n  12%  reading raw files\n"
+    assert capsys.readouterr() == ("", said)
 
 
 def test_the_same_cells_in_other_bytes_are_equal_cell_by_cell(tmp_path: Path) -> None:

@@ -48,6 +48,13 @@ class Check:
 def describe_fault(error: Exception, release: Path) -> str:
     """Return what reading a release raised as a failure: of a file that is not there its path in the release."""
     if not isinstance(error, FileNotFoundError) or error.filename is None:
-        return f"{type(error).__name__}: {error}"
+        return str(error) if isinstance(error, InputError | TableError) else f"cannot be read ({describe_cause(error)})"
     named = Path(error.filename)
     return f"{named.relative_to(release) if named.is_relative_to(release) else named}: missing"
+
+
+def describe_cause(error: Exception) -> str:
+    """Return in a line why something could not be read."""
+    if isinstance(error, KeyError):
+        return f"{error} is missing"
+    return next(iter(str(error).splitlines()), "no reason is known")

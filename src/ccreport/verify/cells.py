@@ -15,7 +15,7 @@ import polars as pl
 from ccreport.core.csv_files import write_csv
 from ccreport.core.tables import load_schema
 from ccreport.core.text import count_things
-from ccreport.verify import FAULTS, Check
+from ccreport.verify import FAULTS, Check, describe_cause
 from ccreport.verify.descriptors import name_table
 
 SHOWN: Final = 5
@@ -46,7 +46,7 @@ def check_csv(release: Path, paths: Iterable[str], work: Path) -> Check:
         try:
             failures += list_csv_differences(path, parquet, release / path, work)
         except FAULTS as error:
-            failures.append(f"{path}: it or its Parquet file cannot be read ({type(error).__name__})")
+            failures.append(f"{path}: it or its Parquet file cannot be read ({describe_cause(error)})")
     return Check("csv", f"{count_things(len(there), 'table')} as CSV and as Parquet", tuple(failures))
 
 

@@ -12,7 +12,7 @@ import polars as pl
 
 from ccreport.core.tables import load_schema
 from ccreport.core.text import count_things
-from ccreport.verify import FAULTS
+from ccreport.verify import FAULTS, describe_cause
 from ccreport.verify.cells import SHOWN, list_other_texts, name_row
 from ccreport.verify.descriptors import name_table
 
@@ -56,7 +56,7 @@ def _list_other_texts(name: str, published: Path, made: Path) -> list[str]:
     try:
         return list_other_texts(name, published, made, ("published", "made anew"))
     except FAULTS as error:
-        return [f"{name}: cannot be read ({error})"]
+        return [f"{name}: cannot be read ({describe_cause(error)})"]
 
 
 def list_other_cells(name: str, published: Path, made: Path) -> list[str]:
@@ -64,7 +64,7 @@ def list_other_cells(name: str, published: Path, made: Path) -> list[str]:
     try:
         old, new = (pl.read_parquet(path, glob=False) for path in (published, made))
     except FAULTS as error:
-        return [f"{name}: cannot be read ({error})"]
+        return [f"{name}: cannot be read ({describe_cause(error)})"]
     if old.schema != new.schema:
         return [f"{name}: other columns than made anew"]
     table = name_table(name)

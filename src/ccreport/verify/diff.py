@@ -10,8 +10,9 @@ from ccreport.core.errors import InputError
 from ccreport.publish import SUMS
 from ccreport.publish.changes.compare import Section, compare_releases, format_html, format_text
 from ccreport.publish.changes.differences import ReleaseFolder
+from ccreport.publish.sums import say_damage
 from ccreport.storage.writable import check_file
-from ccreport.verify import FAULTS
+from ccreport.verify import FAULTS, describe_cause
 from ccreport.verify.cells import check_csv
 from ccreport.verify.fetch import open_release
 from ccreport.verify.sums import check_sums
@@ -49,7 +50,7 @@ def diff(old: str, new: str, /, *, html: str = "", full: bool = False) -> int:
         except InputError:
             raise
         except FAULTS as error:
-            problem = f"a release cannot be read ({type(error).__name__}: {error}); verify both"
+            problem = f"a release cannot be read ({describe_cause(error)}); verify both"
             raise InputError(problem) from error
     if named := tuple((kind, failures) for kind, failures in found if failures):
         sections.insert(0, Section("CSV files that are not what their tables say", names=named))
@@ -71,9 +72,8 @@ def _warn_of_order(before: ReleaseFolder, after: ReleaseFolder) -> None:
 def _require_sums(place: str, folder: Path, left_out: list[str]) -> None:
     """Raise InputError where a file of a release is not what its SHA256SUMS says: it would pass for a difference."""
     if failures := check_sums(folder, left_out)[0].failures:
-        more = f" (and {len(failures) - 1:,} more)" if len(failures) > 1 else ""
         closer = f"look closer with `python -m ccreport verify {place}`"
-        raise InputError(f"{place} is damaged: {failures[0]}{more}; {closer}")
+        raise InputError(f"{place} is damaged: {say_damage(failures)}; {closer}")
 
 
 def _require_parts(place: str, side: ReleaseFolder) -> None:

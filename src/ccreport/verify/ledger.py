@@ -16,14 +16,17 @@ from ccreport.storage.sums import hash_file
 from ccreport.verify import Check
 
 BESIDE: Final = ("archive.json", SUMS)
-NO_ARCHIVE: Final = "the release has only the list of its raw files; put the archive into its raw/ or fetch it whole"
+NO_ARCHIVE: Final = (
+    "the release has only the list of its raw files; put the packed archive into its raw/, or its parts into "
+    f"raw/{PARTS}/"
+)
 
 
 def find_archive(release: Path) -> list[Path]:
     """Return the raw archive of a release, one file or its parts; nothing where it has only the list."""
     folder = release / "raw"
     parts = sorted(path for path in (folder / PARTS).glob("*") if path.is_file())
-    found = [path for path in sorted(folder.iterdir()) if path.is_file() and path.name not in BESIDE]
+    found = [path for path in sorted(folder.glob("*")) if path.is_file() and path.name not in BESIDE]
     return parts or found[:1]
 
 

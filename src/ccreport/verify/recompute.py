@@ -46,6 +46,7 @@ def check_recomputed(release: Path, work: Path) -> Check:
     archive = find_archive(release)
     if not archive:
         return Check(NAME, unchecked=NO_ARCHIVE)
+    print("all tables are being made again from the raw files ...", file=sys.stderr)
     code, results = work / "code", work / "results"
     stage_code(SCHEMAS.parent, code)
     declared = {path.parent.name: load_evaluation(path) for path in list_evaluations(release)}

@@ -13,7 +13,7 @@ from ccreport.core.text import count_things
 from ccreport.publish import WHOLE
 from ccreport.publish.keys import list_foreign_keys
 from ccreport.summarise.database import quote_name, read_files
-from ccreport.verify import FAULTS, Check
+from ccreport.verify import FAULTS, Check, describe_fault
 from ccreport.verify.descriptors import SCHEMAS, name_table
 
 
@@ -38,7 +38,7 @@ def _check_table(release: Path, path: str) -> Iterator[str]:
                 yield from (f"{path}: {broken}" for broken in find_broken_values(frame, schema))
         yield from _check_keys(release, path, schema)
     except FAULTS as error:
-        yield f"{path}: {type(error).__name__}: {error}"
+        yield f"{path}: {describe_fault(error, release)}"
 
 
 def _find_other_columns(found: pa.Schema, declared: pa.Schema) -> list[str]:

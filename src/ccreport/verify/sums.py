@@ -1,11 +1,12 @@
 """SHA256SUMS of a release: every file listed and there, none beside, each byte as it was.
 
 The list has no sum of its own. Where a line of it disagrees with a file, the descriptors that are intact (Data Package,
-RO-Crate) tell which of the two was changed.
+RO-Crate) tell which of the two was changed. Of a release that has only the list of its raw files, the archive that
+somebody put into its `raw/` is not one of its files: the check of raw files compares it with that list.
 """
 
 import json
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from pathlib import Path
 
 from ccreport.archive.pack import list_files
@@ -15,6 +16,7 @@ from ccreport.publish import CRATE, PACKAGE, SUMS
 from ccreport.publish.sums import parse_sums
 from ccreport.storage.sums import format_sums, hash_file, hash_sums
 from ccreport.verify import FAULTS, Check
+from ccreport.verify.ledger import BESIDE, find_archive
 
 
 def check_sums(release: Path, left_out: list[str]) -> tuple[Check, dict[str, str], frozenset[str]]:
@@ -22,15 +24,15 @@ def check_sums(release: Path, left_out: list[str]) -> tuple[Check, dict[str, str
 
     `left_out` are members of a packed release that could not be unpacked.
     """
-    links = {path.relative_to(release).as_posix() for path in release.rglob("*") if path.is_symlink()}
-    paths = [path for path in map(Path.as_posix, list_files(release)) if path not in links]
-    there = {path: hash_file(release / path) for path in paths if path != SUMS}
     content = (release / SUMS).read_bytes()
-    failures = [f"{path}: a link, or a name that cannot be unpacked" for path in sorted({*links, *left_out})]
-    try:
-        named = parse_sums(content, SUMS)
-    except InputError as error:
-        return Check("sums", count_things(len(there), "file"), (*failures, str(error))), there, frozenset({SUMS})
+    named, faults = _read_sums(content)
+    added = set() if faults or any(map(_is_archive, named)) else {*_list_paths(release, find_archive(release))}
+    links = {*_list_paths(release, filter(Path.is_symlink, release.rglob("*")))} - added
+    paths = [path for path in map(Path.as_posix, list_files(release)) if path not in links | added]
+    there = {path: hash_file(release / path) for path in paths if path != SUMS}
+    failures = [f"{path}: a link, or a name that cannot be unpacked" for path in sorted({*links, *left_out})] + faults
+    if faults:
+        return Check("sums", count_things(len(there), "file"), tuple(failures)), there, frozenset({SUMS})
     if content != format_sums(named):
         failures.append(f"{SUMS}: not sorted by path, or without its last line's end")
     changed = {path for path in named.keys() & there.keys() if named[path] != there[path]}
@@ -46,6 +48,22 @@ def check_sums(release: Path, left_out: list[str]) -> tuple[Check, dict[str, str
     hashes = _hash_tables(there, damaged | others)
     check = Check("sums", count_things(len(there), "file"), tuple(failures), hashes=hashes)
     return check, there, frozenset(damaged)
+
+
+def _read_sums(content: bytes) -> tuple[dict[str, str], list[str]]:
+    """Return the SHA-256 by path and what is wrong with the list, of which nothing is read then."""
+    try:
+        return parse_sums(content, SUMS), []
+    except InputError as error:
+        return {}, [str(error)]
+
+
+def _is_archive(path: str) -> bool:
+    return path.startswith("raw/") and path.removeprefix("raw/") not in BESIDE
+
+
+def _list_paths(release: Path, paths: Iterable[Path]) -> Iterator[str]:
+    return (path.relative_to(release).as_posix() for path in paths)
 
 
 def _hash_tables(there: Mapping[str, str], damaged: Collection[str]) -> tuple[tuple[str, str], ...]:
