@@ -249,8 +249,7 @@ def _describe(error: "ValidationError") -> str:
             return f"`{key}` needs `{missing}` beside it"
         case "format":
             return f"{shown} is not a {wanted}"
-        case _:
-            return error.message
+    return error.message
 
 
 def _last_key(error: "ValidationError") -> str:
