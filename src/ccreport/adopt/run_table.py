@@ -7,7 +7,6 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Final
 
-from ccreport.adopt.comparisons import doubt_comparisons
 from ccreport.adopt.contents import Content
 from ccreport.adopt.layout_faults import (
     TEST,
@@ -20,7 +19,7 @@ from ccreport.adopt.layout_faults import (
     join_parted,
     put_results_first,
 )
-from ccreport.adopt.missing import ask_of_numbers, describe_missing, describe_repetitions, doubt_jobs
+from ccreport.adopt.missing import ask_of_numbers, describe_missing, describe_repetitions, doubt_comparisons, doubt_jobs
 from ccreport.adopt.rivals import advise_on_rivals
 from ccreport.adopt.rows import Row, list_manifests, list_rows, read_job
 from ccreport.adopt.wrong_names import doubt_rates, find_wrong_counts, find_wrong_kinds, find_wrong_names

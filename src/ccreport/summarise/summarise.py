@@ -16,11 +16,11 @@ from ccreport.summarise.algorithm_names import show_algorithms, show_algorithms_
 from ccreport.summarise.compute_table import STATISTICS, compute_table
 from ccreport.summarise.database import QueryError, connect
 from ccreport.summarise.grids.cells import NOTHING_BOLD, Bold, lay_out_cells, lay_out_rows
+from ccreport.summarise.grids.formats.html import format_html
+from ccreport.summarise.grids.formats.latex import format_latex
 from ccreport.summarise.grids.grid import Grid, leave_out_narrow
 from ccreport.summarise.grids.headings import NO_HEADINGS
-from ccreport.summarise.grids.html import format_html
 from ccreport.summarise.grids.label_names import call_labels
-from ccreport.summarise.grids.latex import format_latex
 from ccreport.summarise.grids.links import select_shown
 from ccreport.summarise.grids.measures import (
     head_rows,

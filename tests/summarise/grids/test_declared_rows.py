@@ -7,8 +7,8 @@ import polars as pl
 import pytest
 
 from ccreport.core.tables import conform
+from ccreport.summarise.grids.formats.html import format_html
 from ccreport.summarise.grids.headings import head_column
-from ccreport.summarise.grids.html import format_html
 from ccreport.summarise.grids.order import rank_values
 from ccreport.summarise.grids.table_titles import name_tables, shorten_titles
 from ccreport.summarise.summarise import lay_out_table

@@ -9,6 +9,8 @@ import pytest
 from ccreport.core.errors import InputError
 from ccreport.core.tables import load_schema
 from ccreport.summarise.grids.cells import lay_out_cells, lay_out_rows
+from ccreport.summarise.grids.formats.html import format_html
+from ccreport.summarise.grids.formats.latex import escape_latex, format_latex
 from ccreport.summarise.grids.grid import (
     NARROW,
     Cell,
@@ -28,8 +30,6 @@ from ccreport.summarise.grids.headings import (
     name_text,
     write_heading,
 )
-from ccreport.summarise.grids.html import format_html
-from ccreport.summarise.grids.latex import escape_latex, format_latex
 from ccreport.summarise.grids.links import cell_href
 from ccreport.summarise.grids.measures import head_rows
 from ccreport.summarise.grids.shown_columns import ShownColumn, code_phrases, leave_out

@@ -6,8 +6,8 @@ from pathlib import Path
 import duckdb
 import polars as pl
 
+from ccreport.summarise.grids.formats.latex import format_latex
 from ccreport.summarise.grids.grid import Cell, Grid
-from ccreport.summarise.grids.latex import format_latex
 from ccreport.summarise.grids.publication import (
     UNPUBLISHED,
     head_columns,

@@ -19,6 +19,7 @@ from ccreport.report.markup.blocks import Html, text
 from ccreport.report.markup.escape import escape_text, fence_html
 from ccreport.report.markup.table_box import open_table_box
 from ccreport.summarise.database import connect
+from ccreport.summarise.grids.formats.html import format_html
 from ccreport.summarise.grids.grid import (
     MISSING,
     Cell,
@@ -29,7 +30,6 @@ from ccreport.summarise.grids.grid import (
     rate_unit,
 )
 from ccreport.summarise.grids.headings import format_name, write_heading
-from ccreport.summarise.grids.html import format_html
 from ccreport.summarise.grids.measures import head_rows
 from ccreport.summarise.grids.plain_numbers import show_plain
 from ccreport.summarise.grids.publication import list_rtts

@@ -1,0 +1,1 @@
+"""Grids as markup: HTML and LaTeX."""
