@@ -33,7 +33,7 @@ UNSEARCHED: Final = ("cells_", "ledger_files", "search")
 # The name of a box that holds one, behind a figure.
 LIST_OF_RUNS: Final = "Runs of "
 # More characters of one section take the browser longer to index than they help.
-LONGEST: Final = 12_000
+LONGEST: Final = 11_500
 
 Document = tuple[str, str, str, str, str]
 
@@ -136,7 +136,8 @@ def list_documents(site: Path) -> list[Document]:
 def write_search(site: Path) -> None:
     """Write the documents of a finished site into it."""
     # The script has the encoding of the page that loads it, which spells no sign in six letters.
-    rows = ",\n".join(json.dumps(document, ensure_ascii=False) for document in list_documents(site))
+    written = (json.dumps(row, ensure_ascii=False, separators=(",", ":")) for row in list_documents(site))
+    rows = ",\n".join(written)
     (site / DOCUMENTS).write_text(f"const searchDocuments = [\n{rows}\n];\n", encoding="utf-8")
 
 
