@@ -489,7 +489,7 @@ def test_a_damaged_release_is_not_uploaded(release: Path, tmp_path: Path) -> Non
     copy = Path(shutil.copytree(release, tmp_path / "2.1"))
     (copy / "LICENSE").write_text("other")
     (copy / "README.md").unlink()
-    said = r"2\.1 is damaged: LICENSE: not what SHA256SUMS says \(and 1 more\); `make publish VERSION=2\.1` makes it "
+    said = r"2\.1 is damaged: LICENSE: not what SHA256SUMS says \(and 1 more\); `make publish VERSION=2\.1` repairs it "
     with pytest.raises(InputError, match=said):
         upload(copy, str(tmp_path / "public"))
     (copy / "SHA256SUMS").write_text("")

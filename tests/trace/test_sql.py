@@ -180,7 +180,7 @@ def test_an_empty_query_is_refused(query: str, database: Path, capsys: pytest.Ca
         ("FROM 'Table II'", "does not exist; `sql` without a query lists the tables\n"),
         (
             "FROM means",
-            "; an evaluation has it that declares it under `tables`, and none does here\n",
+            "; no evaluation that was built here declares `tables.means`\n",
         ),
         ("COPY FROM runs TO 'x.csv'", "; write COPY (FROM runs) TO 'file.csv'\n"),
         ("COPY (FROM runs) TO 'x.xlsx'", 'name "xlsx" is not in the catalog; name a file that ends in .csv, .json or'),
@@ -544,7 +544,7 @@ def test_an_answer_replaces_neither_a_raw_file_nor_one_that_is_no_answer(
         Path("config.yaml").write_text(f"archive: {archive}\n")
         for target, problem in (
             ("mine/raw/new.csv", "would change the archive mine/raw; name a file elsewhere"),
-            ("config.yaml", "is there already and is no answer, by its name; name another file, such as answer.csv"),
+            ("config.yaml", "exists and does not look like a file of results; name another file, such as answer.csv"),
         ):
             assert main(["sql", f"COPY (SELECT 1) TO '{target}' (FORMAT csv)"]) == 1
             assert capsys.readouterr().err.endswith(f"ccreport: '{target}' {problem}\n")

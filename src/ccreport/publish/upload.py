@@ -12,6 +12,7 @@ from typing import Final
 import yaml
 
 from ccreport.archive.pack import list_files
+from ccreport.core.declarations import SCHEMAS, load_yaml
 from ccreport.core.errors import InputError
 from ccreport.core.schema_problems import FOLDER_OF_RELEASE, find_release_problem
 from ccreport.publish import SUMS
@@ -25,11 +26,10 @@ PUBLISHED: Final = (
     "release.version, or give --replace (`replace: true` below `release` in config.yaml)"
 )
 DAMAGED: Final = (
-    "{release} is damaged: {damage}; `make publish VERSION={version}` makes it whole where it is of this build, "
-    "else get it again from its publisher"
+    "{release} is damaged: {damage}; `make publish VERSION={version}` repairs it if it is of this build, "
+    "else fetch it again from its publisher"
 )
 CITATION: Final = "CITATION.cff"
-VERSION: Final = re.compile(r"[0-9A-Za-z][0-9A-Za-z._+-]*")
 
 
 def upload(release: Path, target: str, *, dry_run: bool = False, prune: bool = False, replace: bool = False) -> None:
@@ -116,7 +116,8 @@ def _read_version(release: Path) -> str:
         version = str(yaml.safe_load((release / CITATION).read_bytes())["version"])
     except (OSError, yaml.YAMLError, TypeError, KeyError) as error:
         raise InputError(f"{release}: {CITATION} does not say the version of the release") from error
-    if not VERSION.fullmatch(version):
+    schema = load_yaml(SCHEMAS / "config.schema.yaml")["properties"]["release"]["properties"]["version"]
+    if not re.fullmatch(schema["pattern"], version):
         raise InputError(f"{release}: {CITATION} has the version {version!r}, which is not the name of a folder")
     return version
 

@@ -128,7 +128,7 @@ def find_elsewhere(table: str, database: Path) -> str:
     others = (other for other in sorted(database.parent.parent.glob(f"*/{DATABASE}")) if other != database)
     folders = [other.parent for other in others if table in (*list_tables(other), *_list_views(other))]
     if not folders:
-        return "; an evaluation has it that declares it under `tables`, and none does here" if table in QUERIES else ""
+        return f"; no evaluation that was built here declares `tables.{table}`" if table in QUERIES else ""
     names = ", ".join(folder.name for folder in folders)
     having = f"evaluation {names} has" if len(folders) == 1 else f"evaluations {names} have"
     return f"; the {having} it: --database {' or '.join(map(show_path, folders))}"

@@ -1,4 +1,4 @@
-"""Files that people have answers written to: anywhere but over what a build reads or made."""
+"""Files that answers are written to: never results of a build, raw files of an archive, or files of another kind."""
 
 import re
 from pathlib import Path
@@ -12,7 +12,7 @@ from ccreport.trace.find_table import find_archives
 TARGET: Final = re.compile(r"""\bTO\s*\(?\s*E?('|"|\$\$)(.+?)\1""", re.IGNORECASE | re.DOTALL)
 # What every results folder has: a database elsewhere is in a folder of other things.
 TABLES: Final = "tables"
-# Those of answers, which a later one may replace: config.yaml and SQL are not.
+# Endings of files that an answer may replace: config.yaml is not among them.
 ANSWERS: Final = (".csv", ".tsv", ".txt", ".json", ".jsonl", ".ndjson", ".qlog", ".parquet", ".gz", ".zst")
 
 
@@ -37,5 +37,5 @@ def describe_target(target: Path, database: Path) -> str:
     if archive := next(filter(whole.is_relative_to, map(Path.resolve, find_archives(results))), None):
         return f"would change the archive {show_path(archive)}; name a file elsewhere"
     if whole.is_file() and whole.suffix.lower() not in ANSWERS:
-        return "is there already and is no answer, by its name; name another file, such as answer.csv"
+        return "exists and does not look like a file of results; name another file, such as answer.csv"
     return ""

@@ -1,5 +1,5 @@
 """
-Tried: SQL and published values of the evaluations that are new or changed, before the first job.
+Evaluation checks: SQL and published values of evaluations that are new or changed, tried before the first job.
 """
 
 import traceback
