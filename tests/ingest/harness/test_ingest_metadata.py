@@ -72,6 +72,24 @@ def test_jobmeta_of_a_collected_job_says_which_client_is_which(tmp_path: Path) -
     assert not tables["rejects"]["is_whole_file"].any()
 
 
+def test_changes_of_the_path_are_read_value_by_value(tmp_path: Path) -> None:
+    stages: list[object] = [{"at_s": 10.0, "rtt_ms": 60.5}, {"at_s": 20, "rate": "20mbit", "loss": 0.1}]
+    stages += [{"at_s": 30, "rate": "fast", "loss": "0,1", "rtt": 5}, {"rtt_ms": 20}, {"at_s": "1 s"}, 7]
+    tables = ingest({f"{JOB}/jobmeta.json": json.dumps({"stages": stages})}, tmp_path)
+    (recorded,) = tables["experiments"]["stages_json"]
+    assert recorded == '[{"at_s": 10, "rtt_ms": 60.5}, {"at_s": 20, "loss": "0.1", "rate": "20mbit"}, {"at_s": 30}]'
+    late = "a stage without at_s, the second in which it begins; it is left out"
+    assert tables["rejects"]["message"].to_list() == [
+        "stages[2]: rate is 'fast': not a rate such as 50Mbit or 9.8Gbit: 'fast'; the value is left out",
+        "stages[2]: loss is '0,1': not a loss in percent such as 0.001; the value is left out",
+        "stages[2]: nothing is read from the key 'rtt'; a stage has at_s, rtt_ms, rate, loss",
+        f"stages[3]: {late}",
+        "stages[4]: at_s is '1 s' where a number of at least 0 belongs; the value is left out",
+        f"stages[4]: {late}",
+        f"stages[5]: {late}",
+    ]
+
+
 def test_every_key_of_jobmeta_is_optional(tmp_path: Path) -> None:
     row = ingest({f"{JOB}/jobmeta.json": "{}"}, tmp_path)["experiments"].row(0, named=True)
     assert {name for name, value in row.items() if value is not None} == {"experiment_id", "raw_file_id", "has_netem"}

@@ -1,12 +1,13 @@
 """One JSON object of ccreport's own files, value by value: what has a wrong type is left out and rejected by key."""
 
 import math
-from collections.abc import Collection, Iterator
+from collections.abc import Callable, Collection, Iterator
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from ccreport.archive.manifest import RawFile
 from ccreport.core.text import display_name
+from ccreport.core.units import UnitError
 from ccreport.ingest.json_values import as_text, quote
 from ccreport.ingest.rejects import Rejects
 
@@ -29,8 +30,11 @@ class Recorded:
         self._rejected.add(self._file, reason, message, is_whole_file=False, line=self._line)
 
     def _leave_out(self, key: str, expected: str) -> None:
+        self._refuse(key, f" where {expected} belongs")
+
+    def _refuse(self, key: str, why: str) -> None:
         shown = quote(as_text(str(self._values[key])[:400]))
-        self.reject("bad_metadata", f"{key} is {shown!r} where {expected} belongs; the value is left out")
+        self.reject("bad_metadata", f"{key} is {shown!r}{why}; the value is left out")
 
     def read_text(self, key: str) -> str | None:
         """Return a text as valid Unicode on one line; None where there is none, or an empty one."""
@@ -40,6 +44,18 @@ class Recorded:
         if value is not None:
             self._leave_out(key, "a text")
         return None
+
+    def read_parsed(self, key: str, parse: Callable[[str], Any]) -> str | None:
+        """Return a text, or a number as one, that this function reads; it raises UnitError for others."""
+        value = self._values.get(key)
+        if value is None:
+            return None
+        try:
+            parse(str(value))
+        except UnitError as error:
+            self._refuse(key, f": {error}")
+            return None
+        return display_name(str(value))
 
     def read_choice(self, key: str, choices: Collection[str]) -> str | None:
         """Return a text that is one of these."""

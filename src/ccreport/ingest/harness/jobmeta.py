@@ -14,6 +14,7 @@ from ccreport.core.schema_problems import find_near
 from ccreport.core.text import display_name
 from ccreport.core.units import UnitError, parse_rate_bps, parse_tc_rate_bps, parse_time_ms
 from ccreport.ingest.harness.checked_json import Recorded
+from ccreport.ingest.json_values import quote
 from ccreport.ingest.rejects import Rejects
 
 # iperf3 -c {dst} -P 16 -C bbr · pscheduler task throughput --congestion=bbr2 · sysctl -w …tcp_congestion_control=bbr2
@@ -130,16 +131,39 @@ def read_jobmeta(file: RawFile, facts: dict[str, Any], manifest: Manifest, rejec
         "rtt_nominal_ms": 2 * delay_ms if delay_ms is not None else None,
         "mtu_bytes": None if METRIC.fullmatch(str(facts.get("MTU"))) else read("MTU", _parse_count),
         "clients_json": _read_clients(Recorded(file, facts, rejected)),
-        "stages_json": read("stages", lambda _: _write_stages(facts["stages"])),
+        "stages_json": _read_stages(Recorded(file, facts, rejected)),
     }
     return [row]
 
 
-def _write_stages(stages: Any) -> str:
-    try:
-        return json.dumps(stages, sort_keys=True)
-    except RecursionError as error:
-        raise UnitError("no list of stages: it is nested too deep") from error
+def _read_stages(recorded: Recorded) -> str | None:
+    """Return the changes of the path during each run, a JSON list as `collect` writes it.
+
+    One is {"at_s": 40, "rtt_ms": 60, "rate": "20mbit", "loss": "0.1"}: what it does not say stays as it was.
+    """
+    stages = []
+    for stage in recorded.read_objects("stages"):
+        at_s = stage.read_number("at_s", at_least=0)
+        facts = {
+            "rtt_ms": stage.read_number("rtt_ms", at_least=0),
+            "rate": stage.read_parsed("rate", parse_tc_rate_bps),
+            "loss": stage.read_parsed("loss", parse_loss),
+        }
+        for key in sorted({*stage.keys()} - {"at_s", *facts}):
+            stage.reject(
+                "bad_metadata", f"nothing is read from the key {quote(key)!r}; a stage has at_s, {', '.join(facts)}"
+            )
+        if at_s is None:
+            stage.reject("bad_metadata", "a stage without at_s, the second in which it begins; it is left out")
+            continue
+        numbers = {"at_s": at_s, **facts}
+        stages.append({key: _shorten(value) for key, value in numbers.items() if value is not None})
+    return json.dumps(stages, sort_keys=True) if stages else None
+
+
+def _shorten(value: float | str) -> float | str:
+    """Return a number as people write it: 40 in place of 40.0."""
+    return int(value) if isinstance(value, float) and value.is_integer() else value
 
 
 def _read_clients(recorded: Recorded) -> str | None:
