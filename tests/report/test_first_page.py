@@ -107,9 +107,10 @@ def test_claims_that_fail_in_direction_are_told_from_those_of_equality_and_those
     explained = {"causes": {"a buffer": ["first", "second"], "time": ["fourth", "other"]}, "pairs": {}}
     found = render_findings(judged, declare(judged, 1.0), NO_PAIRS, BOTH, NO_COMPARISONS, TITLES, explained=explained)
     contradicted, in_size = list_sentences(found)
-    assert contradicted == "**Contradicted:** [3 of 4 claims](claims.qmd?verdict=contradicted#all-claims)."
+    counted = "[3 of 4 claims](claims.qmd?verdict=contradicted#all-claims)"
+    assert contradicted == f"**Contradicted:** {counted}; recorded causes: a buffer (1), time (1)."
     # Folded up on the website, where the strip of verdicts has them, and on paper behind the first page.
-    (named,) = re.findall(r"\n  What is contradicted: (.*?)\. Recorded", found)
+    (named,) = re.findall(r"\n  What is contradicted: (.*?)\.\n", found)
     assert re.findall(r"\((claims\.qmd#claim-\w+)\)", named) == [
         f"claims.qmd#claim-{name}" for name in ("second", "third", "fourth")
     ]
@@ -118,7 +119,7 @@ def test_claims_that_fail_in_direction_are_told_from_those_of_equality_and_those
         "**Differs only in size:** [1 of 4 claims](claims.qmd?verdict=differs+only+in+size#all-claims)."
     )
     causes = re.findall(r"Recorded causes of the claims: (.*)\n", found)
-    assert causes == ["a buffer (1), time (1).", "a buffer (1)."]
+    assert causes == ["a buffer (1)."]
     # Without a value where neither is ahead only what is about a value differs in size, and not what is beyond a bound.
     contradicted, in_size = list_sentences(
         render_findings(judged, declare(judged), NO_PAIRS, BOTH, NO_COMPARISONS, TITLES)

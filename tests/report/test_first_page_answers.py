@@ -31,7 +31,7 @@ from ccreport.report.fragments.first_page.mean_findings import describe_bound, d
 from ccreport.report.fragments.first_page.rate_findings import describe_leads
 from ccreport.report.fragments.first_page.rates_by_loss import Look
 from ccreport.report.fragments.first_page.retransmit_findings import describe_retransmits
-from ccreport.report.fragments.first_page.sharing_findings import describe_sharing
+from ccreport.report.fragments.first_page.sharing_findings import NO_PAIRS, describe_sharing
 from ccreport.report.fragments.first_page.starvation_findings import describe_starvation
 from ccreport.report.fragments.first_page.variation_findings import describe_variation
 
@@ -46,8 +46,8 @@ def test_who_retransmits_less_is_said_with_the_ratios_of_both():
     asked = asked.with_columns(ahead_algorithm=pl.Series(["BBR", None, None, None]))
     (said,) = describe_retransmits(asked)
     assert said == (
-        "**Who retransmits less?** With flows of both algorithms together &#40;slow port&#41; CUBIC retransmits 2.00 "
-        "times as much as BBR (2.00 &#37; of segments against 1.00 &#37;)."
+        "**How do retransmits differ?** With flows of both algorithms together &#40;slow port&#41; CUBIC retransmits "
+        "2.00 times as much as BBR (2.00 &#37; of segments against 1.00 &#37;)."
         "\n\nOf [4 comparisons](tables.qmd?rows=retransmit#table-comparisons)"
         ": BBR retransmits less in 1; 2 are undecided; 1 is equal."
     )
@@ -65,8 +65,9 @@ def test_who_retransmits_less_is_said_with_the_ratios_of_both():
     )
     (said,) = describe_retransmits(pl.concat([lossy, overflow, none]).with_columns(measure=pl.lit("retransmit_ratio")))
     assert said == (
-        "**Who retransmits less?** Under random loss alone no difference is shown (all 4 comparisons are undecided): "
-        "BBR typically retransmits 0.950 times the share of segments that CUBIC does (median; from 0.500 to 1.20).\n\n"
+        "**How do retransmits differ?** Under random loss alone no difference is shown (all 4 comparisons are "
+        "undecided): BBR typically retransmits 0.950 times the share of segments that CUBIC does (median; from 0.500 to "
+        "1.20).\n\n"
         "Of [6 comparisons](tables.qmd?rows=retransmit#table-comparisons): in 1 neither retransmits anything; 5 "
         "are undecided."
     )
@@ -98,25 +99,34 @@ def test_clear_differences_of_retransmits_have_a_sentence_each():
     (said,) = describe_retransmits(asked)
     short, shown, _ = html.unescape(said).split("\n\n")
     assert short == (
-        "**Who retransmits less?** **Random loss alone:** BBR retransmits less in 1 of 4 comparisons.\\\n"
-        "**5G sender:** BBR 5.00 times as much.\\\n"
-        "**4G sender:** BBR 4.00 times.\\\n"
-        "**3G sender:** BBR 3.00 times.\\\n"
+        "**How do retransmits differ?** **Random loss alone:** BBR retransmits less in 1 of 4 comparisons; both "
+        "retransmit 0.500 to 1.00 times what the path loses.\\\n"
+        "**5G sender:** BBR 5.00 times as much (5.00 % against 1.00 %).\\\n"
+        "**4G sender:** BBR 4.00 times (4.00 % against 1.00 %).\\\n"
+        "**3G sender:** BBR 3.00 times (3.00 % against 1.00 %).\\\n"
         "**Others:** a clear difference in 1 more."
     )
     assert "Under random loss alone BBR retransmits less in 1 of 4 comparisons (3 undecided): BBR typically" in shown
     # What is not clear elsewhere is counted apart from the cases that were named.
     row = asked.tail(1).with_columns(question=pl.lit("9G sender"), verdict=pl.lit("undecided"))
-    (said,) = describe_retransmits(pl.concat([asked, row.with_columns(ahead_algorithm=pl.lit(None, pl.String))]))
-    assert "**Elsewhere:** no clear difference in the other comparison." in said
+    row = row.with_columns(ahead_algorithm=pl.lit(None, pl.String))
+    (said,) = describe_retransmits(pl.concat([asked, row]))
+    assert "**Elsewhere:** no clear difference in 1 (of 1 comparison)." in said
+    sure = row.with_columns(question=pl.lit("8G sender"), effect_low_ratio=pl.lit(1.2))
+    none = row.with_columns(question=pl.lit("7G sender"), first_mean=pl.lit(0.0), second_mean=pl.lit(0.0))
+    (said,) = describe_retransmits(pl.concat([asked, row, sure, none]))
+    assert (
+        "**Elsewhere:** neither retransmits anything in 1 and no clear difference in 2, though in 1 the interval "
+        "excludes 1: so many comparisons need stronger evidence (of 3 comparisons)."
+    ) in said
     assert "The difference is clear in 5 comparisons, most in these 3. From a 5G sender BBR retransmits 5.00" in shown
     assert "times as much as CUBIC (5.00 % of segments against 1.00 %)." in shown
     assert shown.count("retransmits") == 5
 
 
 def test_who_gets_how_little_at_worst_is_said_with_the_claims_about_starvation():
-    facts = {"flows_count": 16, "rtt_ms": 80.0, "loss_pct": 1.0, "bottleneck_bps": None, "buffer_bytes": None}
-    short = facts | {"rtt_ms": 5.0, "loss_pct": 0.0, "bottleneck_bps": 1e9, "buffer_bytes": 64_000_000}
+    facts = {"flows_count": 16, "rtt_ms": 80.0, "bottleneck_bps": None, "buffer_bytes": None, "late_share": None}
+    short = facts | {"rtt_ms": 5.0, "bottleneck_bps": 1e9, "buffer_bytes": 64_000_000, "late_share": 0.1}
     shares = pl.DataFrame(
         [
             facts | {"algorithm": "CUBIC", "beside": "BBRv1", "share": 0.0111, "runs_count": 3},
@@ -132,13 +142,14 @@ def test_who_gets_how_little_at_worst_is_said_with_the_claims_about_starvation()
     (said,) = describe_starvation(shares, judged, claims)
     short, where, told = html.unescape(said).split("\n\n")
     assert short == (
-        "**Does one starve the other?** At worst, of the rate of both on a single path, CUBIC gets 1.1 % beside BBRv1 "
-        "and 5.0 % beside BBRv2; BBRv2 gets 20 % beside CUBIC."
+        "**Does one starve the other?** At worst, of the rate of both where packets are lost in queues alone (in "
+        "brackets, in the last third of the test): CUBIC gets 1.1 % beside BBRv1 and 5.0 % beside BBRv2; BBRv2 gets "
+        "20 % (10 %) beside CUBIC."
     )
     assert where == (
-        "CUBIC gets its 1.1 % with 16 flows, RTT 80 ms, 1 % loss (mean of 3 runs). BBRv2 gets its 20 % with 16 flows, "
+        "CUBIC gets its 1.1 % with 16 flows, RTT 80 ms (mean of 3 runs). BBRv2 gets its 20 % with 16 flows, "
         "RTT 5 ms, a bottleneck of 1 Gbit/s, a buffer of 64 MB (mean of 3 runs). CUBIC gets its 5.0 % with 16 flows, "
-        "RTT 80 ms, 1 % loss (mean of 5 runs). Of 2 claims about it: 1 holds, 1 contradicted."
+        "RTT 80 ms (mean of 5 runs). Of 2 claims about it: 1 holds, 1 contradicted."
     )
     assert "“CUBIC <b>varies</b> more”: [contradicted](claims.qmd?verdict=contradicted#all-" in told
     assert describe_starvation(NO_SHARES, judged, claims) == []
@@ -146,7 +157,7 @@ def test_who_gets_how_little_at_worst_is_said_with_the_claims_about_starvation()
 
 def test_the_least_shares_are_those_of_single_conditions(tmp_path: Path):
     def repeat(first: int, condition: str, rates: dict[str, float], **facts: Any) -> list[Any]:
-        known = {"condition_id": condition, "rtt_ms": 10.0, "destinations_count": 1} | facts
+        known = {"condition_id": condition, "rtt_ms": 10.0, "destinations_count": 1, "duration_s": 30.0} | facts
         return [run(first + n, rates, **known) for n in range(3)]
 
     tables = gather(
@@ -157,11 +168,27 @@ def test_the_least_shares_are_those_of_single_conditions(tmp_path: Path):
         *repeat(10, "later", {"bbr2": 1.0, "cubic": 99.0}, flows_count=2, start_spread_s=5.0),
         *repeat(13, "few", {"bbr2": 1.0, "cubic": 99.0}, flows_count=2)[:2],
         *repeat(16, "alone", {"cubic": 9.0}, flows_count=1),
+        # Random loss may be what holds an algorithm back.
+        *repeat(19, "lossy", {"bbr2": 99.0, "cubic": 1.0}, flows_count=2, loss_pct=0.1),
     )
+    # Of the near path: what each sends in seconds from 19 to 20, which is not the last third, and from 20 on.
+    tables["intervals"] = [
+        {"run_id": f"r{number}", "flow_id": f"r{number}/{cc}", "stream_number": stream, "interval_number": place}
+        | {"start_s": start_s, "interval_bytes": count, "is_omitted": start_s > 25.0, "is_reverse": False}
+        for number in (1, 2, 3)
+        for stream, (cc, counts) in enumerate((("bbr2", {19.0: 9, 20.0: 2, 29.0: 9}), ("cubic", {19.0: 1, 20.0: 6})))
+        for place, (start_s, count) in enumerate(counts.items())
+    ]
     declared = load_evaluation(EVALUATION)
     shares = read_least_shares(build_database(tmp_path, tables), declared)
-    columns = ("algorithm", "beside", "share", "rtt_ms", "runs_count")
-    assert shares.select(columns).rows() == [("BBRv2", "CUBIC", 0.1, 10.0, 3), ("CUBIC", "BBRv2", 0.25, 80.0, 3)]
+    columns = ("algorithm", "beside", "share", "late_share", "rtt_ms", "runs_count")
+    assert shares.select(columns).rows() == [
+        ("BBRv2", "CUBIC", 0.1, 0.25, 10.0, 3),
+        ("CUBIC", "BBRv2", 0.25, None, 80.0, 3),
+    ]
+    # Runs of no table and no figure of the evaluation are another's.
+    own = declared | {"figures": {}, "reproduction": {}}
+    assert read_least_shares(tmp_path / "archive.duckdb", own).is_empty()
 
 
 def test_comparisons_that_the_paper_has_not_or_looks_wrong_in_are_counted_apart():
@@ -483,7 +510,23 @@ def test_who_gets_more_when_they_share_is_said_by_loss_and_round_trip_time():
         " On other paths (8 MB, 16 MB, short path, 64 MB) BBR gets 4.00 to 9.00 times "
         "CUBIC’s rate in 2 of 4 comparisons and CUBIC gets 10.0 times BBR’s rate in 1."
     )
+    # With titles it is said of which tables each line is; what the publication has stands beside it.
+    of_paper = [("table_2_testbed", asked[0][1], 0.461), *(("table_2_testbed", cell, 5.0) for _, cell, _ in asked[3:5])]
+    published = pl.DataFrame(of_paper, schema=NO_PAIRS.schema, orient="row")
+    compared = make_comparisons(*asked[:5], *full).with_columns(
+        table_name=pl.when(pl.col("question").str.contains("loss"))
+        .then(pl.lit("table_2_testbed"))
+        .otherwise("table_name")
+    )
+    (said,) = map(html.unescape, describe_sharing(compared, known, {"table_2_testbed": "Table II: rates"}, published))
+    assert "**No loss (Table II):** equal within ±5 %; in the paper BBR gets 0.461 times CUBIC’s rate.\\\n" in said
+    assert "**0.1 % loss (Table II):** no clear difference.\\\n" in said
+    assert (
+        "**1 % loss (Table II):** BBR gets 2.00 to 4.00 times CUBIC’s rate; in the paper 5.00 and 5.00 times.\\\n"
+        in said
+    )
     # The one that is seldom ahead has a line of its own.
+    (said,) = map(html.unescape, describe_sharing(make_comparisons(*asked, *full)))
     assert "**Short path, 16 flows:** CUBIC gets 10.0 times BBR’s rate (geometric means)." in said
     assert describe_sharing(make_comparisons(*asked[:1], *asked[6:])) == []
     assert describe_sharing(NO_COMPARISONS) == []

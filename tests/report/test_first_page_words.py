@@ -25,11 +25,14 @@ from ccreport.report.markup.escape import escape_text
 
 def test_below_the_title_is_what_was_measured_with_links_to_the_parts_of_the_page():
     facts = {"most": "3 runs", "bottlenecks": "10 Gbit/s", "rtt": "5 ms", "losses": "unknown", "kernels": "6.1"}
-    said = render_jumps(facts, 0, has_claims=True)
-    assert "3 runs; bottlenecks of 10 Gbit/s; RTT 5 ms; Linux 6.1; no files rejected. On this page: [Results]" in said
+    said = render_jumps(facts, 0, 0, has_claims=True)
+    assert (
+        "The archive: 3 runs; bottlenecks of 10 Gbit/s; RTT 5 ms; Linux 6.1; no files rejected. On this page: [Results]"
+        in said
+    )
     assert "[Claims](#verdicts)" in said
-    said = render_jumps(facts, 1, has_claims=False)
-    assert "1 file rejected" in said
+    said = render_jumps(facts, 1, 2, has_claims=False)
+    assert "1 file rejected; 2 runs left out of all means. On" in said
     assert "Claims" not in said
 
 

@@ -8,6 +8,7 @@ import polars as pl
 
 from ccreport.figures.kit.theme import call_algorithms, style_of
 from ccreport.summarise.database import connect
+from ccreport.trace.uses import list_uses
 
 SCHEMA: Final = {
     # Whose share it is, and beside which algorithm, as figures call them.
@@ -15,9 +16,10 @@ SCHEMA: Final = {
     "beside": pl.String(),
     # Of the sum of both mean rates.
     "share": pl.Float64(),
+    # Of what both sent in the last third of the tests.
+    "late_share": pl.Float64(),
     "flows_count": pl.Int64(),
     "rtt_ms": pl.Float64(),
-    "loss_pct": pl.Float64(),
     "bottleneck_bps": pl.Float64(),
     "buffer_bytes": pl.Int64(),
     "runs_count": pl.Int64(),
@@ -26,26 +28,45 @@ NO_SHARES: Final = pl.DataFrame(schema=SCHEMA)
 # Of fewer runs nothing is said.
 RUNS_COUNT: Final = 3
 # Where as many flows of two algorithms start together on one path that stays as it is, and send for the whole test.
+# Paths with random loss are left out: there an algorithm may get little without any other's doing.
 QUERY: Final = f"""
-    WITH means AS (
-        SELECT
-            condition_id, cc, any_value(cc_flows_count) AS own_flows_count, any_value(flows_count) AS flows_count,
-            any_value(rtt_ms) AS rtt_ms, any_value(loss_pct) AS loss_pct,
-            any_value(bottleneck_bps) AS bottleneck_bps, any_value(buffer_bytes) AS buffer_bytes,
-            avg(coalesce(goodput_bps, throughput_bps)) AS rate_bps, count(*) AS runs_count
-        FROM algorithm_runs
+    WITH shared AS (
+        SELECT * FROM algorithm_runs
         WHERE
             is_counted AND NOT is_suspect AND mode = 'both' AND destinations_count = 1 AND volume_bytes IS NULL
-            AND stages_json IS NULL AND coalesce(start_spread_s, 0) = 0
-        GROUP BY condition_id, cc
+            AND stages_json IS NULL AND coalesce(start_spread_s, 0) = 0 AND coalesce(loss_pct, 0) = 0
+            AND list_contains($runs, run_id)
     ),
-    pairs AS (
+    means AS (
+        SELECT
+            condition_id, cc, any_value(cc_flows_count) AS own_flows_count, any_value(flows_count) AS flows_count,
+            any_value(rtt_ms) AS rtt_ms, any_value(bottleneck_bps) AS bottleneck_bps,
+            any_value(buffer_bytes) AS buffer_bytes,
+            avg(coalesce(goodput_bps, throughput_bps)) AS rate_bps, count(*) AS runs_count
+        FROM shared GROUP BY condition_id, cc
+    ),
+    worst AS (
         SELECT own.*, own.cc AS algorithm, other.cc AS beside, own.rate_bps / (own.rate_bps + other.rate_bps) AS share
         FROM means AS own JOIN means AS other USING (condition_id, own_flows_count)
-        WHERE own.cc <> other.cc AND own.runs_count >= {RUNS_COUNT} AND 2 * own.own_flows_count = own.flows_count
+        WHERE
+            own.cc <> other.cc AND own.runs_count >= {RUNS_COUNT} AND 2 * own.own_flows_count = own.flows_count
+            AND share < 0.5
+        QUALIFY row_number() OVER (PARTITION BY algorithm, beside ORDER BY share, condition_id) = 1
+    ),
+    late AS (
+        SELECT condition_id, flows.cc, sum(interval_bytes) AS bytes
+        FROM (SELECT DISTINCT condition_id, run_id, duration_s FROM shared SEMI JOIN worst USING (condition_id))
+        JOIN intervals USING (run_id)
+        JOIN flows USING (run_id, flow_id)
+        WHERE NOT is_omitted AND NOT intervals.is_reverse AND start_s >= 2 * duration_s / 3
+        GROUP BY condition_id, flows.cc
     )
-    SELECT {", ".join(SCHEMA)} FROM pairs WHERE share < 0.5
-    QUALIFY row_number() OVER (PARTITION BY algorithm, beside ORDER BY share, condition_id) = 1
+    SELECT {", ".join(SCHEMA)}
+    FROM worst
+    LEFT JOIN (
+        SELECT own.condition_id, own.cc AS algorithm, own.bytes / nullif(own.bytes + other.bytes, 0) AS late_share
+        FROM late AS own JOIN late AS other USING (condition_id) WHERE own.cc <> other.cc
+    ) USING (condition_id, algorithm)
     ORDER BY share, algorithm, beside
 """  # noqa: S608 (of a module)
 
@@ -54,11 +75,13 @@ def read_least_shares(database: Path, declared: Mapping[str, Any]) -> pl.DataFra
     """Return a row for each two algorithms that shared a path of a condition: the condition that left the first least.
 
     The least share comes first. Pairs of which the first had no less than the second anywhere have no row, and none is
-    read without claims on starvation. `database` is that of the evaluation `declared`.
+    read without claims on starvation. `database` is that of the evaluation `declared`, whose tables and figures have
+    the runs.
     """
     if not any(facts.get("is_starvation") for facts in declared["claims"].values()):
         return NO_SHARES
+    runs = list_uses(database, declared)["run_id"].unique().sort().to_list()
     with connect(database) as connection, call_algorithms(declared["algorithm_names"]):
-        shares: pl.DataFrame = connection.sql(QUERY).pl().cast(SCHEMA)
+        shares: pl.DataFrame = connection.sql(QUERY, params={"runs": runs}).pl().cast(SCHEMA)
         names = {cc: style_of(cc).name for cc in (*shares["algorithm"], *shares["beside"])}
     return shares.with_columns(pl.col("algorithm", "beside").replace(names))

@@ -184,15 +184,14 @@ def _render_head(
     target = page if summary.is_empty() else f"{page}#{make_label('table', trace.table)}"
     # Entities, as a title is Markdown too.
     header = {
-        "title": escape_text(f"Behind {declared['title']}"),
+        "title": escape_text(f"Runs of the table “{declared['title']}”"),
         "above": page,
         "toc": False,
         "format": {"html": {"page-layout": "full"}},
     }
     about = (
         f"Every row of [the table]({target}) with the runs behind its numbers, what each run adds to them, and their "
-        "raw files. The command needs the results of a build, and computes a row again from its "
-        "runs alone."
+        "raw files. The command below each row computes it again from its runs alone, in a checkout with built results."
     )
     yield f"---\n{yaml.safe_dump(header, sort_keys=False, allow_unicode=True)}---\n"
     yield f"{about}\n"

@@ -190,7 +190,9 @@ def render_fragments(
     write_fragment(fragments, "findings.md", found or f"This report shows {variables['evaluation']['exhibits']}.\n")
     write_fragment(fragments, "squares.md", render_squares(judged, declared["claims"]))
     write_fragment(fragments, "verdicts.md", render_strip(judged, declared["claims"], known["causes"]))
-    jumps = render_jumps(variables["archive"], count_states(raw_files)["rejected"], has_claims=not judged.is_empty())
+    absent = runs.filter(~pl.col("is_counted")).height
+    rejected = count_states(raw_files)["rejected"]
+    jumps = render_jumps(variables["archive"], rejected, absent, has_claims=not judged.is_empty())
     write_fragment(fragments, "jumps.md", jumps)
     write_fragment(fragments, "figures_asked.md", ask_figures(declared, figures))
     write_fragment(fragments, "pairs.md", render_picture(first_page, figures, declared["front_figures"]))

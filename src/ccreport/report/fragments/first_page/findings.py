@@ -155,9 +155,11 @@ def _tell_failed(
         return ""
     counts = {cause: sum(claim in found for claim in of_cause) for cause, of_cause in causes.items()}
     recorded = ", ".join(f"{escape_text(cause)} ({count:,})" for cause, count in counts.items() if count)
-    told = [_quote_claims(claims, found)] if verdict == CONTRADICTED else []
-    told += [f"Recorded causes of the claims: {recorded}"] if recorded else []
-    return PARAGRAPH.join(filter(None, (_count_claims(judged, len(found), verdict), ". ".join(told))))
+    counted = _count_claims(judged, len(found), verdict)
+    if verdict == CONTRADICTED:
+        caused = f"; recorded causes: {recorded}" if recorded else ""
+        return f"{counted}{caused}{PARAGRAPH}{_quote_claims(claims, found)}"
+    return PARAGRAPH.join(filter(None, (counted, f"Recorded causes of the claims: {recorded}" if recorded else "")))
 
 
 def _quote_claims(claims: Mapping[str, Any], found: Sequence[str]) -> str:

@@ -71,8 +71,7 @@ def _describe_pair(pair: pl.DataFrame, rtts: pl.DataFrame, titles: Mapping[str, 
     places = _name_parts(parts, titles)
     of_losses = parts and render_by_loss(parts[RANDOM], parts[NO_LOSS], rtts, name_rate(pair), look)
     lead, table = of_losses or ("", "")
-    # Where the losses are is said with the counts, which the other paths are beside the name.
-    short = shorten_rates(parts, places | {RANDOM: ""}, is_beside_table=bool(table))
+    short = shorten_rates(parts, places, is_beside_table=bool(table))
     by_loss, intervals = [*zip(*_answer_by_loss(pair, rtts), strict=True)] or ((), ())
     said_first, *others = (*_answer(pair, parts, rtts, places, names_most=not by_loss), "")
     sentences = filter(None, (said_first, *by_loss, *others))
@@ -173,10 +172,14 @@ def _name_parts(parts: Mapping[str, pl.DataFrame], titles: Mapping[str, str]) ->
     places = dict.fromkeys(("", *parts), "")
     if parts and parts[OTHER].height:
         if titles:
-            tables = parts[RANDOM]["table_name"].unique(maintain_order=True)
-            places[RANDOM] = f" ({', '.join(name_table(name, titles) for name in tables)})"
+            places |= {kind: place_tables(parts[kind], titles) for kind in (RANDOM, NO_LOSS)}
         places[OTHER] = name_places(parts[OTHER], parts[NO_LOSS], titles)
     return places
+
+
+def place_tables(compared: pl.DataFrame, titles: Mapping[str, str]) -> str:
+    """Return, in brackets, the tables that comparisons are of."""
+    return f" ({', '.join(name_table(name, titles) for name in compared['table_name'].unique(maintain_order=True))})"
 
 
 def _find_small_lead(equal: pl.DataFrame) -> tuple[str, int]:

@@ -24,6 +24,7 @@ from ccreport.report.fragments.first_page.rate_findings import (
     list_shared,
     name_places,
     name_rate,
+    place_tables,
 )
 from ccreport.report.fragments.first_page.short_answers import OTHER, shorten_sharing
 from ccreport.report.markup.escape import escape_text
@@ -84,8 +85,11 @@ def _describe_pair(
     without = every.filter(pl.col("loss").is_null())
     others = _describe_others(without, pair, titles)
     lines = [*_tell_buffers(without, rtts, published), *_tell_exceptions(without, rtts)]
+    is_elsewhere = bool(titles) and not without.is_empty()
+    places = (place_tables(pair, titles), _name_others(without, pair, titles)) if is_elsewhere else ("", "")
+    short = shorten_sharing(pair, without, lines, places, lambda own: _tell_published(own, published))
     yield (
-        f"**Who gets more when they share?** {shorten_sharing(pair, without, lines)}{PARAGRAPH}"
+        f"**Who gets more when they share?** {short}{PARAGRAPH}"
         f"{sentences} ({compared}; ratios of geometric means; in brackets 95 &#37; intervals.){others}"
     )
 
@@ -98,8 +102,12 @@ def _describe_others(others: pl.DataFrame, with_loss: pl.DataFrame, titles: Mapp
         said.append(f"{ahead} gets {_name_times(own)} in {counted}")
     if not said:
         return ""
-    places = name_places(others.with_columns(condition="question"), with_loss, titles)
+    places = _name_others(others, with_loss, titles)
     return f" {OTHER[0].upper()}{OTHER[1:]}{places} {escape_text(join_names(said))}."
+
+
+def _name_others(others: pl.DataFrame, with_loss: pl.DataFrame, titles: Mapping[str, str]) -> str:
+    return name_places(others.with_columns(condition="question"), with_loss, titles)
 
 
 def _tell_buffers(others: pl.DataFrame, rtts: pl.DataFrame, published: pl.DataFrame) -> Iterator[tuple[str, str]]:
@@ -164,15 +172,22 @@ def _show_interval(compared: pl.DataFrame) -> str:
     return escape_text(f" ({show_plain(low)}–{show_plain(high)})")
 
 
-def _tell_published(ends: pl.DataFrame, published: pl.DataFrame) -> str:
-    """Return the publication's ratios beside those here, in the direction of these; nothing where it lacks one."""
-    asked = ends.with_columns(cell=pl.col("question").str.strip_prefix("buffer "))
+def _tell_published(compared: pl.DataFrame, published: pl.DataFrame) -> str:
+    """Return the publication's ratios beside those here; nothing where it lacks one.
+
+    They are of the algorithm that is ahead in all comparisons, or else of the first, which is named then.
+    """
+    asked = compared.with_columns(cell=pl.col("question").str.strip_prefix("buffer "))
     beside = asked.join(published, on=("table_name", "cell"), how="inner", maintain_order="left")
-    if beside.height < ends.height:
+    if beside.height < compared.height:
         return ""
-    is_first = pl.col("ahead_algorithm") == pl.col("first_algorithm")
-    ratios = beside.select(pl.when(is_first).then("expected").otherwise(1 / pl.col("expected"))).to_series()
-    return f"; in the paper {escape_text(join_names([show_plain(ratio) for ratio in ratios]))} times"
+    first, second, ahead = compared.select("first_algorithm", "second_algorithm", "ahead_algorithm").row(0)
+    is_led = ahead is not None and compared["ahead_algorithm"].n_unique() == 1
+    ratios = 1 / beside["expected"] if is_led and ahead == second else beside["expected"]
+    times = f"{join_names([*map(show_plain, ratios)]) if ratios.len() < ENOUGH else show_ends(ratios)} times"
+    return escape_text(
+        f"; in the paper {times if is_led else f'{first} gets {times} {second}’s {name_rate(compared)}'}"
+    )
 
 
 def _describe_loss(own: pl.DataFrame, rtts: pl.DataFrame) -> str:

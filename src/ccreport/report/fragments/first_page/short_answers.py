@@ -1,13 +1,15 @@
 """The first page's answers in short: for each kind of condition a line with what is found there."""
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import groupby
 from typing import Final
 
 import polars as pl
 
+from ccreport.core.text import count_things
 from ccreport.figures.wording.runs import join_names
+from ccreport.report.fragments.first_page.condition_phrases import read_loss_pct
 from ccreport.report.markup.escape import escape_text
 from ccreport.summarise.grids.plain_numbers import show_ends
 from ccreport.summarise.statistics.comparisons import UNDECIDED
@@ -65,17 +67,29 @@ def _add_ends(part: pl.DataFrame) -> str:
     return "" if leads.is_empty() else f" ({show_ends(leads.to_series())} times)"
 
 
-def shorten_sharing(pair: pl.DataFrame, others: pl.DataFrame, of_buffers: Sequence[tuple[str, str]] = ()) -> str:
+def shorten_sharing(
+    pair: pl.DataFrame,
+    others: pl.DataFrame,
+    of_others: Sequence[tuple[str, str]],
+    places: tuple[str, str],
+    remark: Callable[[pl.DataFrame], str],
+) -> str:
     """Return who gets more at each `loss`, and in how many of the other comparisons.
 
-    Losses at which the same is found are told together; `of_buffers` are lines on sizes of the buffer.
+    Losses at which the same is found are told together, each with a `remark`; `of_others` are lines on some of the
+    others. `places` are the tables of the two kinds, in brackets.
     """
+    of_pair, elsewhere = places
     by_loss = groupby(pair.partition_by("loss", maintain_order=True), key=_find_ahead)
     alike = [(who, pl.concat(owns)) for who, owns in by_loss]
-    parts = [(_join_losses(own["loss"].unique(maintain_order=True)), _tell_lead(who, own)) for who, own in alike]
+    parts = [
+        (f"{_join_losses(own['loss'].unique(maintain_order=True))}{of_pair}", f"{_tell_lead(who, own)}{remark(own)}")
+        for who, own in alike
+    ]
     counted = Counter(others["ahead_algorithm"].drop_nulls()).most_common()
-    rest = [(NAMES[OTHER], _count_by_name("gets more", counted, others.height))] if counted else []
-    return join_parts([*parts, *of_buffers], rest)
+    name = f"all {NAMES[OTHER]}" if of_others else NAMES[OTHER]
+    rest = [(f"{name}{elsewhere}", _count_by_name("gets more", counted, others.height))] if counted else []
+    return join_parts([*parts, *of_others], rest)
 
 
 def _count_by_name(what: str, counted: Sequence[tuple[str, int]], total: int) -> str:
@@ -124,7 +138,26 @@ def shorten_retransmits(under_loss: pl.DataFrame, others: pl.DataFrame, cases: S
     lossy = f"{NO_DIFFERENCE} in {under_loss.height:,} comparisons"
     if less:
         lossy = _count_by_name("retransmits less", less, under_loss.height)
-    left = others.height - others["ahead_algorithm"].count()
-    other = "comparison" if left == 1 else f"{left:,} comparisons"
-    rest = [("elsewhere", f"{NO_DIFFERENCE} in the other {other}")] if left else []
+    left = others.filter(pl.col("ahead_algorithm").is_null())
+    rest = [("elsewhere", _tell_undecided(left))] if left.height else []
+    lost = pl.Series([read_loss_pct(question) for question in under_loss["question"]], dtype=pl.Float64) / 100
+    of_loss = pl.concat([under_loss[f"{side}_mean"] / lost for side in ("first", "second")])
+    lossy += f"; both retransmit {show_ends(of_loss)} times what the path loses"
     return join_parts([(f"{NAMES[RANDOM]} alone", lossy), *cases], rest)
+
+
+def _tell_undecided(left: pl.DataFrame) -> str:
+    """Return in how many comparisons no difference is clear, and in how many it would be, were each the only one."""
+    is_none = (pl.col("first_mean") == 0) & (pl.col("second_mean") == 0)
+    open_ones = left.filter(~is_none.fill_null(value=False))
+    excludes = (pl.col("effect_low_ratio") > 1) | (pl.col("effect_high_ratio") < 1)
+    excluding = open_ones.filter(excludes).height
+    alone = f", though in {excluding:,} the interval excludes 1: so many comparisons need stronger evidence"
+    said = (
+        [f"neither retransmits anything in {left.height - open_ones.height:,}"]
+        if open_ones.height < left.height
+        else []
+    )
+    if open_ones.height:
+        said.append(f"{NO_DIFFERENCE} in {open_ones.height:,}{alone if excluding else ''}")
+    return f"{join_names(said)} (of {count_things(left.height, 'comparison')})"

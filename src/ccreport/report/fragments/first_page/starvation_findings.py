@@ -33,13 +33,16 @@ def describe_starvation(shares: pl.DataFrame, judged: pl.DataFrame, claims: Mapp
     own = shares.partition_by("algorithm", maintain_order=True)
     worst = "; ".join(map(_name_shares, own))
     where = " ".join(_tell_where(row) for row in shares.iter_rows(named=True))
-    short = f"At worst, of the rate of both on a single path, {worst}.{PARAGRAPH}"
+    short = (
+        "At worst, of the rate of both where packets are lost in queues alone (in brackets, in the last third of the "
+        f"test): {worst}.{PARAGRAPH}"
+    )
     return [f"**Does one starve the other?** {short}{where} {of_paper}{PARAGRAPH}{told}"]
 
 
 def _name_shares(own: pl.DataFrame) -> str:
-    """Return what an algorithm gets at worst beside each other one: CUBIC gets 1.1 % beside BBRv1."""
-    beside = [f"{_show_share(row)} beside {escape_text(row['beside'])}" for row in own.iter_rows(named=True)]
+    """Return what an algorithm gets at worst beside each other one: CUBIC gets 1.1 % (0.9 %) beside BBRv1."""
+    beside = [f"{_show_shares(row)} beside {escape_text(row['beside'])}" for row in own.iter_rows(named=True)]
     return f"{escape_text(own['algorithm'][0])} gets {join_names(beside)}"
 
 
@@ -48,8 +51,6 @@ def _tell_where(row: Mapping[str, Any]) -> str:
     parts = [f"{row['flows_count']} flows"]
     if row["rtt_ms"] is not None:
         parts.append(f"RTT {row['rtt_ms']:.3g} ms")
-    if row["loss_pct"]:
-        parts.append(f"{row['loss_pct']:.3g} % loss")
     if row["bottleneck_bps"] is not None:
         divisor, unit = rate_unit(pl.Series([row["bottleneck_bps"]]))
         parts.append(f"a bottleneck of {row['bottleneck_bps'] / divisor:.3g} {unit}")
@@ -60,8 +61,14 @@ def _tell_where(row: Mapping[str, Any]) -> str:
     return f"{escape_text(row['algorithm'])} gets its {_show_share(row)} with {where} (mean of {runs})."
 
 
-def _show_share(row: Mapping[str, Any]) -> str:
-    return f"{show_plain(100 * row['share'], 2)} &#37;"
+def _show_shares(row: Mapping[str, Any]) -> str:
+    """Return the share in the whole test, and behind it in brackets that of its last third, where it is known."""
+    late = "" if row["late_share"] is None else f" ({_show_share(row, 'late_share')})"
+    return f"{_show_share(row)}{late}"
+
+
+def _show_share(row: Mapping[str, Any], of: str = "share") -> str:
+    return f"{show_plain(100 * row[of], 2)} &#37;"
 
 
 def _tell_claim(rows: pl.DataFrame, facts: Mapping[str, Any]) -> str:

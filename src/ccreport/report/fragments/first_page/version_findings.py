@@ -178,8 +178,10 @@ def _tell_beside(
         shown = ", ".join(links[figure] for figure in part["figure"].unique(maintain_order=True))
         if name not in (first, second):
             # The verdict: equal within ±5 %, or undecided.
-            words = "not told apart" if name == UNDECIDED else name
-            yield f"keeps rates beside the two that are {words} in {part.height} ({shown})"
+            words = (
+                "undecided beside which it keeps more" if name == UNDECIDED else f"its rates beside the two are {name}"
+            )
+            yield f"in {part.height} ({shown}) {words}"
             continue
         other = second if name == first else first
         higher, lower, unit = _scale_rates(part, is_first=name == first)
