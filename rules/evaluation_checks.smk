@@ -1,5 +1,5 @@
 """
-Evaluation checks: SQL and published values of evaluations that are new or changed, tried before the first job.
+Evaluation checks: the SQL and published values of evaluations, and the pairs that are explained, tried before the first job.
 """
 
 import traceback
@@ -20,8 +20,10 @@ def check_sql_of_evaluations(wildcards):
         ]
         if is_older(RESULTS / name / "archive.duckdb", [path]):
             checks.append((name, check_sql, path))
-        if is_older(RESULTS / name / "reproduction.parquet", [path, *published]):
-            checks.append((name, check_published, path))
+        explanations = [Path(config["explanations"])] if config["explanations"] else []
+        sources = [path, *published, *explanations]
+        if is_older(RESULTS / name / "reproduction.parquet", sources):
+            checks.append((name, check_published, path, *explanations))
     # The database works while Python waits, and no job does yet.
     with ThreadPoolExecutor() as pool:
         results = [(name, pool.submit(*check)) for name, *check in checks]
@@ -75,8 +77,11 @@ def check_sql(evaluation):
         return list(label_values.list_unmet_texts(connection, evaluation))
 
 
-def check_published(evaluation):
-    """Raise InputError where a file of published values cannot be used."""
+def check_published(evaluation, explanations=None):
+    """Raise InputError where a file of published values cannot be used, or a pair is explained that is not published."""
     from ccreport.compare.expected import read_published
+    from ccreport.report.first_page.pairs import check_explained_pairs
 
     read_published(evaluation)
+    if explanations:
+        check_explained_pairs(explanations, evaluation)

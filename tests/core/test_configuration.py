@@ -182,6 +182,12 @@ def test_defaults_are_filled_in_and_the_default_campaign_need_not_exist(
         ("sections", "edge-bbr2", "sections: `edge-bbr2` is not a list or null; put it in brackets: [edge-bbr2]"),
         ("verify", "release/1", "verify: release/1 does not exist; name the folder, the .tar.zst or the address of "),
         ("explanations", "archive", "explanations: archive is a folder, not a file"),
+        ("explanations", "None", "explanations: None does not exist; write null for none"),
+        (
+            "edge",
+            {"access_log_format": "$remote_addr $request_time"},
+            "edge.access_log_format: it needs $request_time and $bytes_sent or $body_bytes_sent",
+        ),
         (
             "release",
             {"creators": [{"name": "Ada", "orcid": "https://orcid.org/0000-0002-1825-0098"}]},

@@ -75,7 +75,7 @@ def test_pairs_of_a_column_become_text_in_csv(tmp_path: Path) -> None:
         ),
         (
             ["nginx", IPERF3, "--access-log-format", "combined"],
-            "edge.access_log_format, or --access-log-format of `ingest`, needs $request_time and $bytes_sent",
+            "edge.access_log_format, or --access-log-format of `ingest`: it needs $request_time and $bytes_sent",
         ),
         (["nothing", IPERF3], "there is no format `nothing`; there are campaign, captures, edge, iperf3,"),
         (["ss", "/nowhere"], "/nowhere is not a file"),

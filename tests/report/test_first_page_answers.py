@@ -66,8 +66,8 @@ def test_who_retransmits_less_is_said_with_the_ratios_of_both():
     (said,) = describe_retransmits(pl.concat([lossy, overflow, none]).with_columns(measure=pl.lit("retransmit_ratio")))
     assert said == (
         "**How do retransmits differ?** Under random loss alone no difference is shown (all 4 comparisons are "
-        "undecided): BBR typically retransmits 0.950 times the share of segments that CUBIC does (median; from 0.500 to "
-        "1.20).\n\n"
+        "undecided): BBR typically retransmits 0.950 times the share of segments that CUBIC does (median; from "
+        "0.500 to 1.20).\n\n"
         "Of [6 comparisons](tables.qmd?rows=retransmit#table-comparisons): in 1 neither retransmits anything; 5 "
         "are undecided."
     )

@@ -347,6 +347,24 @@ def test_published_values_that_cannot_be_used_are_refused_before_the_first_job(
     assert "rule " not in done.stderr
 
 
+@pytest.mark.parametrize("tree", ["fresh", "built"])
+def test_explained_pairs_that_are_not_published_are_refused_before_the_first_job(
+    tree: str, request: pytest.FixtureRequest
+) -> None:
+    checkout = request.getfixturevalue(tree)
+    text = (ROOT / "archive/explanations.yaml").read_text(encoding="utf-8")
+    (checkout.folder / "own").mkdir(exist_ok=True)
+    name = "no loss, both, 16 flows, RTT < 30 ms"
+    (checkout.folder / "own/explained.yaml").write_text(text.replace(name, name.replace("16", "17")), encoding="utf-8")
+    done = ask(checkout, "explanations=own/explained.yaml")
+    assert done.returncode == 1
+    assert re.fullmatch(
+        r"ccreport: own/explained\.yaml:\d+: esnet-dtn has no published pair `no loss, both, 17 flows, RTT < 30 ms`; "
+        r"did you mean `no loss, both, 16 flows, RTT < 30 ms`\?",
+        done.stderr.splitlines()[-1],
+    )
+
+
 def test_names_that_may_be_wrong_are_warned_of(built: Checkout) -> None:
     value = write_evaluation(built, "members: [bbr2,", "members: [bbr9,")
     done = ask(built, value, "packet_runs=[first.nosuch]")

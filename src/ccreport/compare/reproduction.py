@@ -220,6 +220,17 @@ def _name_cell(comparison: str, number: int, key: Key, cells: Cells, name: str) 
     return names | {column: value for column, value in zip(cells.key, key, strict=True) if column in own}
 
 
+def list_published_names(evaluation: Path) -> pl.DataFrame:
+    """Return the `table_name` and the name (`cell`) of each published cell of an evaluation, as the table has them.
+
+    Raise InputError as `read_published` does.
+    """
+    names = [
+        (table, _join_key(table, cell.key)) for table, cells in read_published(evaluation).items() for cell in cells
+    ]
+    return pl.DataFrame(names, schema={"table_name": pl.String, "cell": pl.String}, orient="row").unique()
+
+
 def _join_key(table: str, key: Key) -> str:
     """Return the name of a cell by its key without the algorithm."""
     return ", ".join(_describe(name, value) for name, value in zip(load_schema(table).key[:-1], key[:-1], strict=True))

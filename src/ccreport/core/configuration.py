@@ -43,6 +43,9 @@ PATHVARS: Final = "pathvars"
 NOTHING_GIVEN: Final = "null"
 # Folders of a checkout that no build writes into.
 OF_CHECKOUT: Final = ("evaluations", "reports", "rules", "schemas", "src", "tests", "workflow")
+# $body_bytes_sent · ${body_bytes_sent}
+LOG_VARIABLE: Final = re.compile(r"\$(?:\{(?P<braced>\w+)\}|(?P<bare>\w+))", re.ASCII)
+LOG_SIZES: Final = ("bytes_sent", "body_bytes_sent")
 EDGE_GROUPS: Final = ("machine", "label", "cc", "kernel", "population", "time")
 # write {renderer: embedded}: the shell would take it apart.
 GROUP: Final = re.compile(r"write (\{.*\})")
@@ -219,7 +222,8 @@ def _list_unknown(config: Mapping[str, Any], sources: Sources) -> Iterator[tuple
     paths: list[tuple[Place, str | None]] = [((name,), config[name]) for name in names]
     for place, value in [*paths, (("release", "former"), config["release"]["former"])]:
         if value is not None and "://" not in value and not Path(value).expanduser().exists():
-            yield place, f"{value} does not exist{guess_place(Path(value), place[-1])}"
+            hint = "; write null for none" if value.lower() == "none" else guess_place(Path(value), place[-1])
+            yield place, f"{value} does not exist{hint}"
         elif value is not None and place[0] in ("explanations", "campaign") and Path(value).expanduser().is_dir():
             yield place, f"{value} is a folder, not a file"
     if (former := config["release"]["former"]) is not None and (fault := find_release_problem(Path(former))):
@@ -234,6 +238,8 @@ def _list_unknown(config: Mapping[str, Any], sources: Sources) -> Iterator[tuple
         yield ("release", "license"), problem
     if problem := find_layout_problem(config["edge"]["paths"]):
         yield ("edge", "paths"), problem
+    if problem := find_log_format_problem(config["edge"]["access_log_format"]):
+        yield ("edge", "access_log_format"), problem
 
 
 def find_layout_problem(layout: str) -> str | None:
@@ -244,6 +250,13 @@ def find_layout_problem(layout: str) -> str | None:
         return f"not a regular expression: {error}"
     unknown = next((group for group in groups if group not in EDGE_GROUPS), None)
     return f"`{unknown}` is not a group that is read{guess(unknown, EDGE_GROUPS)}" if unknown else None
+
+
+def find_log_format_problem(log_format: str) -> str | None:
+    """Return what an nginx `log_format` lacks: the time of a request, or its bytes."""
+    known = {braced or bare for braced, bare in LOG_VARIABLE.findall(log_format)}
+    is_enough = "request_time" in known and known.intersection(LOG_SIZES)
+    return None if is_enough else f"it needs $request_time and {' or '.join(f'${name}' for name in LOG_SIZES)}"
 
 
 def check_explanations(path: Path, claims: Mapping[str, Mapping[str, Any]]) -> None:

@@ -14,6 +14,7 @@ import polars as pl
 
 from ccreport.archive.manifest import RawFile
 from ccreport.archive.raw_file import RawFileError, iterate_blocks
+from ccreport.core.configuration import LOG_SIZES, LOG_VARIABLE, find_log_format_problem
 from ccreport.core.errors import InputError
 from ccreport.core.tables import EARLIEST, LATEST, TableWriter
 from ccreport.ingest.edge.paths import EdgePlace, compile_layout, read_place
@@ -27,13 +28,11 @@ LINE_LIMIT_BYTES: Final = 2**20
 MOST_BYTES: Final = 2**53
 # nginx logs whole milliseconds; a shorter time is 0 or broken, and its quotients have no finite sum.
 LEAST_TIME_S: Final = 1e-6
-VARIABLE: Final = re.compile(r"\$(?:\{(?P<braced>\w+)\}|(?P<bare>\w+))", re.ASCII)
 # What the table is made of; other variables are skipped.
 TIMES: Final = ("msec", "time_iso8601", "time_local")
-SIZES: Final = ("bytes_sent", "body_bytes_sent")
-READ: Final = (*TIMES, *SIZES, "request_time", "status")
+READ: Final = (*TIMES, *LOG_SIZES, "request_time", "status")
 BAD_LINE: Final = ("malformed_record", "`{}` is not a line of the declared format; it is left out")
-SETTING: Final = "edge.access_log_format, or --access-log-format of `ingest`,"
+SETTING: Final = "edge.access_log_format, or --access-log-format of `ingest`"
 
 
 class LogFormatError(InputError):
@@ -63,7 +62,7 @@ def compile_format(log_format: str) -> re.Pattern[str]:
     No variable gives back what it took, so that a line is read in one pass, whatever is in it.
     """
     pieces, position, seen = [], 0, set()
-    matches = list(VARIABLE.finditer(log_format))
+    matches = list(LOG_VARIABLE.finditer(log_format))
     for number, match in enumerate(matches):
         name = match["braced"] or match["bare"]
         pieces.append(re.escape(log_format[position : match.start()]))
@@ -73,8 +72,8 @@ def compile_format(log_format: str) -> re.Pattern[str]:
         seen.add(name)
         position = match.end()
     pieces.append(re.escape(log_format[position:]))
-    if "request_time" not in seen or not seen.intersection(SIZES):
-        raise LogFormatError(f"{SETTING} needs $request_time and $bytes_sent or $body_bytes_sent")
+    if fault := find_log_format_problem(log_format):
+        raise LogFormatError(f"{SETTING}: {fault}")
     return re.compile(f"^{''.join(pieces)}\\r?$", re.MULTILINE)
 
 
@@ -85,7 +84,7 @@ def _content_before(literal: str, name: str, *, is_last: bool) -> str:
     """
     if not literal:
         if not is_last:
-            raise LogFormatError(f"{SETTING} has two variables side by side; put a character between them")
+            raise LogFormatError(f"{SETTING}: it has two variables side by side; put a character between them")
         return ".*"
     first = literal[0]
     if first == '"':
@@ -167,7 +166,7 @@ def _read_lines(text: str, pattern: re.Pattern[str]) -> pl.DataFrame:
     )
     absent = [name for name in READ if name not in fields.columns]
     fields = fields.with_columns(pl.lit(None, pl.String).alias(name) for name in absent)
-    size = pl.coalesce(pl.col(name).cast(pl.Int64, strict=False) for name in SIZES)
+    size = pl.coalesce(pl.col(name).cast(pl.Int64, strict=False) for name in LOG_SIZES)
     seconds = pl.col("request_time").cast(pl.Float64, strict=False)
     status = pl.col("status").cast(pl.Int64, strict=False)
     requests = fields.select(

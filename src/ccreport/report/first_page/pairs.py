@@ -7,12 +7,16 @@ interval grows by the root of 2.
 
 import math
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Any, Final
 
 import polars as pl
 
 from ccreport.compare.pairs import SUSPECT
-from ccreport.compare.reproduction import COMPARED
+from ccreport.compare.reproduction import COMPARED, list_published_names
+from ccreport.core.declared_files import DeclarationError, blame, load_declared
+from ccreport.core.evaluation import load_evaluation
+from ccreport.core.schema_problems import guess
 from ccreport.summarise.algorithm_names import show_algorithms_within
 from ccreport.summarise.grids.label_names import call_labels
 
@@ -82,6 +86,23 @@ def call_conditions(rows: pl.DataFrame, declared: Mapping[str, Any]) -> pl.DataF
     column = "question" if "question" in rows.columns else "cell"
     named = call_labels(rows, declared)
     return named.with_columns(show_algorithms_within(named[column], declared))
+
+
+def check_explained_pairs(explanations: Path, evaluation: Path) -> None:
+    """Raise DeclarationError where a file explains a pair that the evaluation has no published cell of.
+
+    Raise InputError, too, where a file of published values cannot be used.
+    """
+    own = load_declared(explanations, "explanations")["evaluations"].get(evaluation.stem)
+    if own is None or not own["reproduction"]["pairs"]:
+        return
+    cells = {*call_conditions(list_published_names(evaluation), load_evaluation(evaluation))["cell"]}
+    for pair in own["reproduction"]["pairs"]:
+        if pair not in cells:
+            problem = f"{evaluation.stem} has no published pair `{pair}`{guess(pair, cells)}"
+            raise blame(
+                explanations, DeclarationError(problem, ("evaluations", evaluation.stem, "reproduction", "pairs", pair))
+            )
 
 
 def list_doubted(compared: pl.DataFrame, doubts: Mapping[str, str]) -> list[tuple[str, str]]:
