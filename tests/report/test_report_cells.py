@@ -84,8 +84,9 @@ def test_a_section_has_its_numbers_runs_command_and_links_to_files(tmp_path: Pat
     text = re.sub(r"<[^>]+>", " ", section)
     # (9 + 11) / 2 Mbit/s
     assert " 10.00 " in text
-    assert " Rate mean (Mbit/s) " in text
-    assert "<dt>Rate low" not in section
+    assert " Goodput mean (Mbit/s) " in text
+    assert "<dt>Goodput low" not in section
+    assert "Goodput basis" not in section
     # A key has its words and unit, as in the published table.
     assert "\n## no loss · " in html.unescape(page)
     assert re.search(r"10\.0\.0\.2\s+10\s+0\s+11\.00\s+j, iteration 2, session s", text)

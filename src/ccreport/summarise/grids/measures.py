@@ -3,7 +3,7 @@
 import re
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
-from typing import Any, Final
+from typing import Any
 
 import polars as pl
 
@@ -11,13 +11,11 @@ from ccreport.core.tables import Column, TableSchema
 from ccreport.summarise.grids.grid import MISSING, Cell, Grid
 from ccreport.summarise.grids.headings import head_column, write_heading
 from ccreport.summarise.grids.order import order_groups
+from ccreport.summarise.grids.plain_numbers import name_basis
 from ccreport.summarise.grids.settings import span_groups
 from ccreport.summarise.grids.shown_columns import find_ends
 from ccreport.summarise.questions import LABELS
 from ccreport.summarise.table_sources import BETWEEN_LABELS
-
-# Rate mean (Gbit/s)
-RATE: Final = re.compile(r"^Rate\b")
 
 
 def select_measures(summary: pl.DataFrame, schema: TableSchema, declared: Mapping[str, Any]) -> pl.DataFrame:
@@ -70,7 +68,7 @@ def name_rates(grid: Grid, bases: Collection[str]) -> Grid:
     if len(bases) != 1:
         return grid
     (basis,) = bases
-    headings = [RATE.sub(basis.capitalize(), heading) for heading in grid.headings]
+    headings = [name_basis(heading, basis) for heading in grid.headings]
     return replace(grid, headings=headings) if len({*headings}) == len({*grid.headings}) else grid
 
 

@@ -1,6 +1,7 @@
 """Numbers and names of single rows for people, with the headings and units of published tables, rounded."""
 
 import math
+import re
 from collections.abc import Mapping
 from datetime import datetime
 from typing import Any, Final
@@ -39,6 +40,10 @@ LEAST_CV: Final = 0.01
 SIGNIFICANT: Final = 4
 # A run's column of this name has what the row's quantity is.
 VALUE: Final = "value"
+# Whose rate it is: goodput.
+BASIS: Final = "rate_basis"
+# Rate mean (Gbit/s)
+RATE: Final = re.compile(r"^Rate\b")
 PROBABILITIES: Final = ("p_ratio", "p_holm_ratio", "p_equal_ratio", "p_equal_holm_ratio", "pair_p_holm_ratio")
 
 
@@ -62,25 +67,29 @@ def name_key(column: str, value: Any) -> str:
 
 
 def list_numbers(
-    numbers: Mapping[str, Any], headings: Mapping[str, str] = NO_HEADINGS, rates: RateUnit = MEGABITS
+    numbers: Mapping[str, Any],
+    headings: Mapping[str, str] = NO_HEADINGS,
+    rates: RateUnit = MEGABITS,
+    basis: str | None = None,
 ) -> list[tuple[str, str]]:
     """Return heading and text of each number of a row, with its 95 % interval in brackets; not of what has no value.
 
     Nor is an interval shown whose ends are rounded to the number, nor a CV within conditions that is the whole CV.
 
     The ends of an interval are the columns that have `low` and `high` in a number's name, in place of `mean` if it has
-    one: `rate_mean_bps`, `rate_low_bps` and `rate_high_bps`. `headings` go before those that all tables have.
+    one: `rate_mean_bps`, `rate_low_bps` and `rate_high_bps`. `headings` go before those that all tables have, in which
+    rates are called by their `basis`, in place of a number that says it.
     """
     ends = find_ends(numbers)
-    within = {end for pair in ends.values() for end in pair}
+    left_out = {end for pair in ends.values() for end in pair} | ({BASIS} if basis else set())
     listed = []
     for name, value in numbers.items():
-        if name not in within and value is not None and not is_repeated(numbers, name):
+        if name not in left_out and value is not None and not is_repeated(numbers, name):
             shown = round_value(name, value, rates)
             known = [numbers[end] for end in ends.get(name, ()) if numbers[end] is not None]
             interval = [round_value(name, end, rates) for end in known]
             ends_shown = f" ({' to '.join(interval)})" if {*interval} - {shown} else ""
-            listed.append((headings.get(name) or name_column(name, rates), shown + ends_shown))
+            listed.append((headings.get(name) or name_basis(name_column(name, rates), basis), shown + ends_shown))
     return listed
 
 
@@ -95,6 +104,11 @@ def name_column(name: str, rates: RateUnit = MEGABITS) -> str:
     # Units that headings leave to the values.
     units = {"_bps": rates[1], "_bytes": "bytes"}
     return write_heading(name) + next((f" ({unit})" for ending, unit in units.items() if name.endswith(ending)), "")
+
+
+def name_basis(heading: str, basis: str | None) -> str:
+    """Return the heading of a rate with whose rate it is, "Throughput mean", and any other heading as it is."""
+    return RATE.sub(basis.capitalize(), heading) if basis else heading
 
 
 def round_value(column: str, value: Any, rates: RateUnit = MEGABITS) -> str:

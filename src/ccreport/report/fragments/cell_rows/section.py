@@ -23,6 +23,7 @@ from ccreport.report.markup.blocks import (
 )
 from ccreport.report.markup.escape import escape_text, fence_html
 from ccreport.summarise.grids.plain_numbers import (
+    BASIS,
     MEGABITS,
     VALUE,
     RateUnit,
@@ -71,7 +72,7 @@ def render_row(
     rates = declared.get("rates", MEGABITS)
     numbers = {name: value for name, value in shown.items() if name not in key}
     found, details = _part_findings(numbers) if trace.table == COMPARISONS else (numbers, {})
-    parts.append(render_numbers(found, rates))
+    parts.append(render_numbers(found, rates, row.get(BASIS)))
     parts += _render_suspects(suspects)
     listed = runs if runs_at_most is None else runs.head(runs_at_most)
     whole = listed.height == runs.height
@@ -96,9 +97,9 @@ def name_line(table: str, shown: Mapping[str, Any], shared: Container[str] = ())
     return [name_key(name, shown[name]) for name in named]
 
 
-def render_numbers(numbers: Mapping[str, Any], rates: RateUnit = MEGABITS) -> str:
+def render_numbers(numbers: Mapping[str, Any], rates: RateUnit = MEGABITS, basis: str | None = None) -> str:
     """Return the numbers of a row side by side, as `list_numbers` has them."""
-    listed = list_numbers(numbers, rates=rates)
+    listed = list_numbers(numbers, rates=rates, basis=basis)
     parts = [f"<div><dt>{text(name)}</dt><dd>{text(shown)}</dd></div>" for name, shown in listed]
     return fence_html(f'<dl class="numbers">\n{"".join(parts)}\n</dl>')
 
