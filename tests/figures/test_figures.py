@@ -196,7 +196,7 @@ def test_runs_that_do_not_count_are_not_drawn(tmp_path: Path) -> None:
     tables["runs"] = tables["runs"].with_columns(is_counted=pl.lit(False))
     output = plot(tmp_path, make_database(tmp_path, tables))
     assert (output / "missing.txt").read_text(encoding="utf-8") == (
-        "Of 6 runs that match, none counts (interrupted, or without a rate).\n"
+        "Of 6 runs that match, none counts (interrupted, or without a bulk transfer).\n"
     )
 
 

@@ -115,7 +115,7 @@ def test_the_caption_of_a_topology_says_which_runs_and_destinations_it_does_not_
     shown, _, rest = read(plot(tmp_path, tables, kind="topology"), "caption.txt").partition("\n")
     assert shown.endswith(
         " 1 run between 1 sender and 1 destination, at RTTs of 10 ms; "
-        "1 more run not counted (interrupted, or without a rate); 1 more run not counted (suspect); "
+        "1 more run not counted (interrupted, or without a bulk transfer); 1 more run not counted (suspect); "
         "1 more run without a destination."
     )
     assert "1 run to several destinations at once: only the first is drawn." in rest

@@ -87,7 +87,7 @@ def test_figures_that_need_the_same_are_one_sentence(tmp_path: Path) -> None:
         "d": " ".join(f"Panel ({one}), X, is left out: no run matches its condition." for one in "ab"),
         "e": "All 2 runs that match have the same RTT: there is nothing to compare.",
         # It needs the same, and has another reason.
-        "f": "Of 3 runs that match, none counts (interrupted, or without a rate).",
+        "f": "Of 3 runs that match, none counts (interrupted, or without a bulk transfer).",
     }
     for name, reason in reasons.items():
         (tmp_path / name).mkdir()

@@ -41,7 +41,7 @@ COLUMNS: Final = {
         sequence_bytes, payload_bytes, acknowledgement_bytes, role, sack_start_bytes, sack_end_bytes, ack_rtt_ms""",
 }
 # Why a run does not count.
-UNCOUNTED: Final = "interrupted, or without a rate"
+UNCOUNTED: Final = "interrupted, or without a bulk transfer"
 ORDER: Final = {
     "flows": "run_id, flow_id",
     "intervals": "run_id, client_number, stream_number, is_reverse, interval_number",
