@@ -288,13 +288,24 @@ def test_versions_are_compared_in_the_conditions_of_all(tmp_path: Path) -> None:
     ]
     assert "mean retransmit ratio, where every version ran so." in read(output, "caption.txt")
     # 9/8 = 1.125, rounded to even.
-    found = "each mean: 1 run. Alone BBRv1 had 1.12 times the goodput of BBRv2.\n"
+    found = "each mean: 1 run. Alone BBRv1 had 1.12 times the goodput of BBRv2. CUBIC had 7.00 Mbit/s alone.\n"
     assert found in read(output, "caption.txt")
     # Without a condition of both, each has its own.
     (tmp_path / "own").mkdir()
     output = plot(tmp_path / "own", gather(runs[0], runs[3]), kind="rate_by_version")
     assert pl.read_csv(output / "figure.csv")["runs_count"].to_list() == [1, 1]
     assert "each version in conditions of its own." in read(output, "caption.txt")
+
+
+def test_close_versions_are_named_and_so_is_what_others_had_beside_each(tmp_path: Path) -> None:
+    mixes = ({"cubic": 4.5}, {"bbr": 9.7}, {"bbr2": 9.6}, {"cubic": 2.2, "bbr": 7.4}, {"cubic": 2.1, "bbr2": 7.5})
+    output = plot(tmp_path, gather(*(make_run(n, mix) for n, mix in enumerate(mixes))), kind="rate_by_version")
+    # 9.7/9.6 and 7.5/7.4 are below 1.05, but CUBIC has a third of either.
+    assert (
+        "The means of BBRv1 and BBRv2 are less than 5 % apart, alone and beside CUBIC. "
+        "CUBIC had 4.50 Mbit/s alone, 2.20 Mbit/s beside BBRv1 and 2.10 Mbit/s beside BBRv2. "
+        "Means that close need not be equal: their intervals decide.\n"
+    ) in read(output, "caption.txt")
 
 
 def test_versions_without_retransmits_have_one_panel(tmp_path: Path) -> None:

@@ -394,7 +394,7 @@ def declare(**changes: Any) -> FigureDeclaration:
     ("algorithms", "message"),
     [
         ([CUBIC, BBR2], "BBRv2 had 4.00 times the goodput of CUBIC in the run shown."),
-        ([CUBIC, DrawnAlgorithm("bbr", 1.04e9, 0.1)], "The means are less than 5 % apart."),
+        ([CUBIC, DrawnAlgorithm("bbr", 1.04e9, 0.1)], "The means of CUBIC and BBR are less than 5 % apart."),
         ([DrawnAlgorithm("cubic", 0.0, None), BBR2], "CUBIC had none."),
     ],
 )

@@ -3,7 +3,7 @@
 Rates are bars from 0; retransmit ratios, of which one can be a thousand times another, are marks on a logarithmic axis.
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from textwrap import wrap
 from typing import Final
@@ -22,17 +22,9 @@ from ccreport.figures.select.condition_cells import SETTINGS, read_algorithm_rat
 from ccreport.figures.select.declaration import FigureDeclaration
 from ccreport.figures.select.queries import MissingFigure
 from ccreport.figures.select.recording_database import Database
-from ccreport.figures.wording.conditions import (
-    CLOSE,
-    NEARLY_EQUAL,
-    count_runs,
-    describe_conditions,
-    describe_intervals,
-    fold_sentences,
-    qualify_closeness,
-    write_sentences,
-)
-from ccreport.figures.wording.runs import TITLE_CHARACTERS, format_ratio, format_significant, join_names, wrap_title
+from ccreport.figures.wording.bbr_versions import VERSIONS, write_versions_alternative, write_versions_caption
+from ccreport.figures.wording.conditions import describe_conditions
+from ccreport.figures.wording.runs import TITLE_CHARACTERS, format_significant, join_names, wrap_title
 from ccreport.summarise.grids.settings import RATE_UNITS, choose_rate_unit
 
 HEIGHT_PX: Final = 190
@@ -44,8 +36,6 @@ VALUE_RISE_PX: Final = 4
 MARKER_PX: Final = 5
 LEGEND_PX: Final = 22
 LEGEND_ENTRY_PX: Final = 110
-# `bbr` is the kernel's own, the first version unless a patched kernel gives the name to a later one.
-VERSIONS: Final = ("bbr", "bbr1", "bbr2", "bbr3")
 # What must be the same of runs that are compared, beside what ran at once.
 CONDITION: Final = tuple(name for name in (*SETTINGS, "host") if name != "sharing")
 
@@ -99,8 +89,8 @@ def build_rate_by_version(declaration: FigureDeclaration, database: Database) ->
     return Figure(
         chart,
         _collect(rates, ratios),
-        _write_caption(runs, rates, ratios, rate, is_shared=is_shared),
-        _write_alternative(rates, ratios, rate, unit),
+        write_versions_caption(runs, rates, ratios, (rate, unit), is_shared=is_shared),
+        write_versions_alternative(rates, ratios, rate, unit),
     )
 
 
@@ -248,48 +238,3 @@ def _collect(rates: pl.DataFrame, ratios: pl.DataFrame) -> pl.DataFrame:
     left = rates.select(flat, "cc", "runs_count", *(pl.col(c).alias(n.format("rate", "bps")) for c, n in names.items()))
     right = ratios.select(flat, "cc", *(pl.col(c).alias(n.format("retransmit", "ratio")) for c, n in names.items()))
     return left.join(right, on=["category", "cc"], how="left", maintain_order="left")
-
-
-def _write_caption(runs: pl.DataFrame, rates: pl.DataFrame, ratios: pl.DataFrame, rate: str, *, is_shared: bool) -> str:
-    which = "where every version ran so" if is_shared else "each version in conditions of its own"
-    found = list(_compare_versions(rates, rate)) if is_shared else []
-    compared = ["; ".join(found), *qualify_closeness(found)] if found else []
-    return fold_sentences(
-        [
-            f"{describe_conditions(runs)}; {count_runs(rates)}",
-            *compared,
-            f"Mean {rate}, summed over the flows of an algorithm, and mean retransmit ratio, {which}",
-            *describe_intervals(rates),
-            *([] if ratios.height else ["No retransmits were recorded"]),
-        ],
-        max(1 + len(compared), 2),
-    )
-
-
-def _compare_versions(rates: pl.DataFrame, rate: str) -> Iterator[str]:
-    """Yield how the fastest version compares with the slowest, alone and beside each algorithm."""
-    own = rates.filter(pl.col("cc").is_in(VERSIONS), pl.col("mean") > 0).sort("mean", maintain_order=True)
-    for (beside,), versions in own.group_by(pl.col("category").str.split("\n").list.last(), maintain_order=True):
-        slow, fast = (theme.style_of(versions["cc"][place]).name for place in (0, -1))
-        times = versions["mean"][-1] / versions["mean"][0]
-        if versions.height > 1 and times < NEARLY_EQUAL:
-            yield f"{beside} the means are {CLOSE}"
-        elif versions.height > 1:
-            yield f"{beside} {fast} had {format_significant(times, 3)} times the {rate} of {slow}"
-
-
-def _write_alternative(rates: pl.DataFrame, ratios: pl.DataFrame, rate: str, unit: str) -> str:
-    known = {(row["category"], row["cc"]): row["mean"] for row in ratios.rows(named=True)}
-    told = []
-    for (category,), own in rates.group_by("category", maintain_order=True):
-        parts = [
-            f"{theme.style_of(row['cc']).name} {format_significant(row['mean'] / RATE_UNITS[unit], 3)} {unit}"
-            + (
-                f" and {format_ratio(known[category, row['cc']])} retransmitted"
-                if (category, row["cc"]) in known
-                else ""
-            )
-            for row in own.rows(named=True)
-        ]
-        told.append(f"{str(category).replace(chr(10), ' ')}: {'; '.join(parts)}")
-    return write_sentences([f"Bars of mean {rate} and marks of the retransmit ratio by version of BBR", *told])

@@ -9,7 +9,13 @@ from ccreport.core.text import display_name
 from ccreport.figures.kit import theme
 from ccreport.figures.select.declaration import FigureDeclaration, Rate
 from ccreport.figures.select.sampled_rates import Source
-from ccreport.figures.wording.conditions import CLOSE, NEARLY_EQUAL, fold_sentences, qualify_closeness, write_sentences
+from ccreport.figures.wording.conditions import (
+    NEARLY_EQUAL,
+    fold_sentences,
+    name_close,
+    qualify_closeness,
+    write_sentences,
+)
 from ccreport.figures.wording.runs import (
     RULE,
     DrawnAlgorithm,
@@ -263,6 +269,6 @@ def _compare(facts: FigureFacts, ranked: Sequence[DrawnAlgorithm]) -> list[str]:
         return [f"{last.name} had none"]
     times = first.rate_bps / last.rate_bps
     if times < NEARLY_EQUAL:
-        return [f"The means are {CLOSE}"]
+        return [f"The {name_close([algorithm.cc for algorithm in ranked])}"]
     shown = "in the single runs shown" if len(facts.drawn) > 1 else "in the run shown"
     return [f"{first.name} had {format_significant(times, 3)} times the {facts.rate} of {last.name} {shown}"]

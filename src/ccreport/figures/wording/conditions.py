@@ -138,6 +138,11 @@ def describe_intervals(cells: pl.DataFrame) -> list[str]:
     return [f"Bars: {INTERVAL}"]
 
 
+def name_close(ccs: Sequence[str]) -> str:
+    """Return by name which algorithms have nearly equal means: they need not be all of a figure."""
+    return f"means of {join_names([theme.style_of(cc).name for cc in theme.order_algorithms(ccs)])} are {CLOSE}"
+
+
 def qualify_closeness(findings: Sequence[str]) -> list[str]:
     """Return what has to stand beside findings that say that means are close: nobody shall read that they are equal."""
     return [NEED_NOT_BE_EQUAL] if any(CLOSE in finding for finding in findings) else []
@@ -188,6 +193,7 @@ def _describe_largest_gap(facts: ConditionFacts) -> list[str]:
         low=pl.col("mean").min(),
         fast=pl.col("cc").sort_by("mean").last(),
         slow=pl.col("cc").sort_by("mean").first(),
+        ccs=pl.col("cc").unique().sort(),
     )
     apart = pairs.filter((pl.col("count") > 1) & (pl.col("low") > 0)).with_columns(times=pl.col("high") / pl.col("low"))
     is_everywhere = (
@@ -201,7 +207,8 @@ def _describe_largest_gap(facts: ConditionFacts) -> list[str]:
     where = describe_panel(keys, [most[key] for key in keys])
     if most["times"] < NEARLY_EQUAL:
         extent = "everywhere" if is_everywhere else "wherever they can be compared"
-        return [f"The algorithms’ means are {CLOSE} {extent}{_describe_range(facts)}"]
+        close = join_names([f"the {name_close(ccs)}" for ccs in apart["ccs"].unique(maintain_order=True)])
+        return [f"{close} {extent}{_describe_range(facts)}"]
     compared = "" if is_everywhere else ", where they can be compared,"
     return [f"Farthest apart{compared} at {where}: {fast} had {times} times the {facts.rate} of {slow}"]
 

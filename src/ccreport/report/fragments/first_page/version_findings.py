@@ -9,9 +9,9 @@ import polars as pl
 
 from ccreport.compare.verdicts import UNDECIDED
 from ccreport.core.text import count_things, make_label
-from ccreport.figures.conditions.bbr_versions import VERSIONS as CCS
 from ccreport.figures.exhibits import list_exhibits
 from ccreport.figures.kit.theme import style_of
+from ccreport.figures.wording.bbr_versions import VERSIONS as CCS
 from ccreport.figures.wording.runs import join_names
 from ccreport.report.fragments.absent_exhibits import find_missing
 from ccreport.report.fragments.first_page.figures_asked import VERSIONS
