@@ -491,6 +491,9 @@ def test_search_from_the_header_finds_a_section_and_leads_to_it(address: str, pa
         ("figures", "figures.html"),
         ("Table II raw file", "tables.html#table-table-2-testbed"),
         ("BBR vs CUBIC", "index.html"),
+        ("which kernel", "index.html#measured"),
+        ("how is retransmit ratio defined", "methods.html#sec-retransmits"),
+        ("raw data of one cell", "tables.html"),
     ],
 )
 def test_search_ranks_what_is_asked_for_first(address: str, page: Page, words: str, leads_to: str):

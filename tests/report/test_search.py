@@ -49,6 +49,12 @@ def test_lists_of_runs_behind_a_figure_are_not_searched(tmp_path: Path):
     assert list_documents(tmp_path) == [("a.html", "", "T", "", "before after")]
 
 
+def test_queries_and_declarations_are_not_searched(tmp_path: Path):
+    code = "<pre><code>SELECT rtt_ms -- of runs</code></pre>"
+    write_page(tmp_path, f"<main><h1>T</h1><p>The query</p>{code}<p>of <code>rtt_ms</code></p></main>")
+    assert list_documents(tmp_path) == [("a.html", "", "T", "", "The query of rtt_ms")]
+
+
 def test_digests_are_shortened_and_a_long_section_is_cut(tmp_path: Path):
     write_page(tmp_path, f"<main><h1>T</h1><p>sha256 {'0a' * 32} of it</p></main>")
     assert list_documents(tmp_path) == [("a.html", "", "T", "", "sha256 0a0a0a0a0a0a… of it")]
@@ -127,16 +133,20 @@ def test_most_of_the_words_are_in_the_heading_of_what_is_found_first(tmp_path: P
     page.close()
 
 
+def write_listed(folder: Path, name: str, *sections: tuple[str, str]) -> None:
+    listed = "".join(
+        f'<section id="s{n}"><h2>{head}</h2><p>{said}</p></section>' for n, (head, said) in enumerate(sections)
+    )
+    write_page(folder, f"<main><h1>Page {name}</h1>{listed}</main>", f"{name}.html")
+
+
 @pytest.mark.slow
 @needs_chromium
 def test_a_section_of_the_methods_goes_before_others_of_the_same_words_and_the_summary_before_other_text(
     tmp_path: Path, browser: Browser
 ):
     def write_sections(name: str, *sections: tuple[str, str]) -> None:
-        listed = "".join(
-            f'<section id="s{n}"><h2>{head}</h2><p>{said}</p></section>' for n, (head, said) in enumerate(sections)
-        )
-        write_page(tmp_path, f"<main><h1>Page {name}</h1>{listed}</main>", f"{name}.html")
+        write_listed(tmp_path, name, *sections)
 
     write_sections("tables", ("Table: mean and CV", "CV"), ("Rows", "Excluded."))
     write_sections(
@@ -169,4 +179,45 @@ def test_a_section_of_the_methods_goes_before_others_of_the_same_words_and_the_s
     }.items():
         page.fill("#search-words", words)
         expect(page.locator("#search-results a").first).to_have_text(first)
+    page.close()
+
+
+@pytest.mark.slow
+@needs_chromium
+def test_questions_lead_to_what_answers_them(tmp_path: Path, browser: Browser):
+    write_listed(tmp_path, "collect", ("A kernel against a kernel", "Which kernel is faster."))
+    write_listed(tmp_path, "collection", ("What was declared", "Kernels."))
+    write_listed(
+        tmp_path, "figures", ("Figure 4: BBRv2 and CUBIC, 80 ms, 0.01 % loss", "Retransmit ratio, raw data of a cell.")
+    )
+    write_listed(
+        tmp_path, "index", ("Results", "BBR and CUBIC at 80 ms and 0.01 % loss."), ("What was measured", "One.")
+    )
+    write_listed(tmp_path, "methods", ("Losses", "A ratio."), ("Retransmits", "Their ratio is of segments."))
+    write_listed(
+        tmp_path,
+        "tables",
+        ("Table I", "BBR, CUBIC, 0.01 loss, 80 ms, 10G."),
+        ("Table II", "BBR, CUBIC: 0.01 % loss, 80 ms"),
+    )
+    write_page(
+        tmp_path, (tmp_path / "tables.html").read_text().replace("</h1>", "</h1><p>How to read.</p>"), "tables.html"
+    )
+    add_search(tmp_path)
+    write_search(tmp_path)
+    (tmp_path / "search.html").write_text(SEARCH_PAGE, encoding="utf-8")
+    page = browser.new_page()
+    page.goto((tmp_path / "search.html").as_uri())
+    for words, first in {
+        # Tables call BBRv2 by its first name; a share is not a number of something else.
+        "BBRv2 CUBIC 0.01% loss 80ms": ["Results", "Table II", "Figure 4: BBRv2 and CUBIC, 80 ms, 0.01 % loss"],
+        "Figure 4 0.01% loss": ["Figure 4: BBRv2 and CUBIC, 80 ms, 0.01 % loss"],
+        "which kernel": ["What was measured", "What was declared", "A kernel against a kernel"],
+        "which kernel was used": ["What was measured"],
+        "how is retransmit ratio defined": ["Retransmits"],
+        "raw data of one cell": ["Page tables"],
+        "which raw files are behind a number": ["Page tables"],
+    }.items():
+        page.fill("#search-words", words)
+        assert page.locator("#search-results a").all_inner_texts()[: len(first)] == first, words
     page.close()

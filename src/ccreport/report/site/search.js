@@ -20,11 +20,20 @@
     repetitions: "repeats replicates replications",
   };
   // What answers a question of few words that many sections have: of the archive, and before how to do it with another.
+  // The words are in any order, with or without fillers.
   const LEADS = [
-    ["kernel, kernels, kernel version", "collection.html", "What was declared"],
-    ["equal, equality, tie, ties, draw, same", "methods.html", "Comparing two algorithms"],
-    ["raw file, raw files, raw data", "ledger.html", "What became of every file"],
+    ["kernel, kernel version", "index.html", "What was measured"],
+    ["kernel, kernel version", "collection.html", "What was declared"],
+    ["equal, tie, ties, draw, same", "methods.html", "Comparing two algorithms"],
+    ["raw file, raw data", "ledger.html", "What became of every file"],
+    ["raw file cell, raw data cell, raw file number, raw data number", "tables.html", ""],
   ];
+  const EXHIBIT = /\b(table|figure) (s?\d+|[ivx]+)\b/i;
+  const FILLERS = ["used", "one", "single", "behind"];
+  // Words of who asks for a definition, which the methods have.
+  const DEFINING = /^(defin|comput|calculat|meaning)/;
+  // Pages that answer what happens under some conditions, in this order; figures and claims show it.
+  const RESULTS = ["index.html", "tables.html", "conditions.html"];
   lunr.tokenizer.separator = /[\s\-/,;:()=]+/;
 
   let index = null;
@@ -39,13 +48,12 @@
       );
     });
 
-  const split = words => lunr.tokenizer(words).map(String).filter(token => /\w/.test(token));
+  // 80ms and 0.01% as pages write them: 80 ms, 0.01 %.
+  const split = words =>
+    lunr.tokenizer(words.replace(/(\d)(%|ms\b)/gi, "$1 $2")).map(token => String(lunr.trimmer(token))).filter(token => /\w/.test(token));
+  const prefer = (tokens, isTelling) => (tokens.some(isTelling) ? tokens.filter(isTelling) : tokens);
   // Without "of" and the like, which the index leaves out: none of its sections would have all of the words.
-  const choose = words => {
-    const tokens = split(words);
-    const telling = tokens.filter(lunr.stopWordFilter);
-    return telling.length ? telling : tokens;
-  };
+  const choose = words => prefer(prefer(split(words), token => lunr.stopWordFilter(token)), token => !DEFINING.test(token));
   const stem = words => split(words).map(token => String(lunr.stemmer(new lunr.Token(token))));
   const synonyms = new Map(
     Object.entries(OTHER_WORDS).flatMap(([word, others]) => stem(others).map(other => [other, word])),
@@ -53,11 +61,14 @@
   const translate = words => choose(words).map(token => synonyms.get(stem(token)[0]) ?? token).join(" ");
 
   // A section that answers just these words goes first, then a page whose title they are, then pages whose titles have all.
-  const rankTitle = words => {
-    const wanted = stem(words);
-    const leads = LEADS.filter(([asked]) => asked.split(", ").includes(words.trim().toLowerCase()));
+  const sortWords = tokens => stem(tokens.join(" ")).sort().join(" ");
+  const rankTitle = tokens => {
+    const wanted = stem(tokens.join(" "));
+    const asked = sortWords(prefer(tokens, token => !FILLERS.includes(token)));
+    const leads = LEADS.filter(([questions]) => questions.split(", ").some(question => sortWords(split(question)) === asked));
     return ([page, label, title, section]) => {
-      if (leads.some(([, ofPage, heading]) => page === ofPage && section === heading)) return -1;
+      const lead = leads.findIndex(([, ofPage, heading]) => page === ofPage && section === heading);
+      if (lead >= 0) return lead - leads.length;
       if (label) return 2;
       const found = stem(title);
       if (!wanted.every(word => found.includes(word))) return 2;
@@ -77,18 +88,31 @@
     };
   };
 
-  // How many of the numbers that are asked for a section does not have: at 0.1 % loss is not at 0.01 %. That of a table
+  // How many of the numbers that are asked for a section does not have: at 1 % loss is not at 0.01 %, nor 1 flow. That of a table
   // or figure, Table II or Figure S8, is to begin its heading.
   const countLacked = (words, tokens) => {
-    const exhibit = words.match(/\b(table|figure) (s?\d+|[ivx]+)\b/i);
+    const exhibit = words.match(EXHIBIT);
     const numbers = tokens.filter(token => /^\d/.test(token) && token !== exhibit?.[2]);
-    const patterns = numbers.map(number => new RegExp(`(?<![\\d.])${number.replaceAll(".", "\\.")}(?!\\.?\\d)`));
+    const shares = new Set([...words.matchAll(/(\d[\d.]*) ?%/g)].map(([, number]) => number));
+    const write = number => `(?<![\\d.])${number.replaceAll(".", "\\.")}${shares.has(number) ? " ?%" : "(?!\\.?\\d|\\p{L})"}`;
+    const patterns = numbers.map(number => new RegExp(write(number), "iu"));
     const begins = exhibit && new RegExp(`^${exhibit[0]}\\b`, "i");
     return row => {
       const [, , , section, text] = searchDocuments[row];
       const lacks = patterns.filter(pattern => !pattern.test(section) && !pattern.test(text)).length;
       return [row, lacks + (begins && !begins.test(section) ? 1 : 0)];
     };
+  };
+
+  // The first section of each page of results that has all words and numbers of some conditions; tables call any BBR by its first name.
+  const findResults = (tokens, rows, lacked) => {
+    const wanted = stem(tokens.join(" ")).map(word => word.replace(/^(bbr)v?\d$/, "$1"));
+    const hasAll = row => {
+      const text = `${searchDocuments[row][3]} ${searchDocuments[row][4]}`.toLowerCase();
+      return !lacked.get(row) && wanted.every(word => text.includes(word));
+    };
+    const having = tokens.some(token => /^\d/.test(token)) ? rows.filter(hasAll).sort((a, b) => a - b) : [];
+    return RESULTS.flatMap(page => having.filter(row => searchDocuments[row][0] === page).slice(0, 1));
   };
 
   const search = words => {
@@ -109,12 +133,16 @@
       const terms = Object.keys(matchData.metadata);
       return 2 * stems.filter(word => has(terms, word)).length >= stems.length;
     };
-    const ranks = searchDocuments.map(rankTitle(words));
-    const titled = [-1, 0, 1].flatMap(rank => ranks.flatMap((found, row) => (found === rank ? [row] : [])));
+    const ranks = searchDocuments.map(rankTitle(tokens));
+    const titled = [...ranks.keys()].filter(row => ranks[row] < 2).sort((a, b) => ranks[a] - ranks[b]);
     const rows = [...all, ...some.filter(isHalf)].map(hit => Number(hit.ref));
     const headed = new Map(rows.map(countHeaded(tokens)));
     const lacked = new Map(rows.map(countLacked(words, tokens)));
-    return [...titled, ...rows.sort((a, b) => lacked.get(a) - lacked.get(b) || headed.get(b) - headed.get(a))];
+    const results = EXHIBIT.test(words) ? [] : findResults(tokens, rows, lacked);
+    const isDefining = split(words).some(token => DEFINING.test(token));
+    const defines = row => Number(isDefining && searchDocuments[row][0] === "methods.html");
+    const sorted = rows.sort((a, b) => lacked.get(a) - lacked.get(b) || defines(b) - defines(a) || headed.get(b) - headed.get(a));
+    return [...titled, ...results, ...sorted];
   };
 
   // By the pages' own words a section of the first page answers it, if at all, before the others go into it.
@@ -132,18 +160,32 @@
     return element;
   };
 
-  // The text where most of the words are near each other, each of them marked; a number whole.
-  const cut = (text, words) => {
+  // Where most of the words are near each other: each of them marked, a number whole.
+  const match = (text, words) => {
     const tokens = [...new Set([...choose(words), ...split(translate(words))])];
     const escaped = tokens.map(word => `${word.replace(/[.*+?^${}()|[\]\\/]/g, "\\$&")}${/^\d/.test(word) ? "(?!\\.?\\d)" : ""}`);
     const pattern = new RegExp(`(?<![\\p{L}\\p{N}]|\\d\\.)(${escaped.join("|")})`, "giu");
-    const places = [...text.matchAll(pattern)].slice(0, PLACES).map(match => [match.index, match[0].toLowerCase()]);
+    return [pattern, [...text.matchAll(pattern)].slice(0, PLACES).map(found => [found.index, found[0].toLowerCase()])];
+  };
+  const findDense = places => {
     const near = places.map(([start]) => new Set(places.filter(([at]) => at >= start && at < start + AROUND).map(([, word]) => word)).size);
-    const at = places.length ? places[near.indexOf(near.reduce((a, b) => Math.max(a, b)))][0] : 0;
-    const from = at > AROUND ? text.indexOf(" ", at - AROUND) + 1 : 0;
-    const part = text.slice(from, at + 2 * AROUND);
-    const pieces = part.split(pattern).map((piece, i) => (i % 2 ? make("mark", { textContent: piece }) : piece));
-    return [from ? "… " : "", ...pieces, at + 2 * AROUND < text.length ? " …" : ""];
+    return places.length ? places[near.indexOf(near.reduce((a, b) => Math.max(a, b)))][0] : 0;
+  };
+
+  // That part of a text and, of the numbers that it does not have, another.
+  const cut = (text, words) => {
+    const [pattern, places] = match(text, words);
+    const first = findDense(places);
+    const shown = new Set(places.filter(([at]) => at >= first && at < first + AROUND).map(([, word]) => word));
+    const others = places.filter(([, word]) => /^\d/.test(word) && !shown.has(word));
+    const starts = others.length ? [first, findDense(others)].sort((a, b) => a - b) : [first];
+    const length = (2 * AROUND) / starts.length;
+    return starts.flatMap((at, i) => {
+      const before = AROUND / starts.length;
+      const from = at > before ? text.indexOf(" ", at - before) + 1 : 0;
+      const pieces = text.slice(from, at + length).split(pattern).map((piece, n) => (n % 2 ? make("mark", { textContent: piece }) : piece));
+      return [from ? (i ? " … " : "… ") : "", ...pieces, i === starts.length - 1 && at + length < text.length ? " …" : ""];
+    });
   };
 
   const field = document.getElementById("search-words");

@@ -21,8 +21,8 @@ ASSETS: Final = Path(__file__).parent
 DOCUMENTS: Final = "search_documents.js"
 # Where mkdocs keeps it, in its package.
 LUNR: Final = Path("contrib", "search", "templates", "search", "lunr.js")
-# What is not text of a section: formulas are spelt out in TeX a second time.
-SILENT: Final = {"script", "style", "noscript", "annotation", "button", "option", "form", "nav"}
+# What is not text of a section: formulas are spelt out in TeX a second time, and code answers no question.
+SILENT: Final = {"script", "style", "noscript", "annotation", "button", "option", "form", "nav", "pre"}
 # Parts of a line; any other tag parts words.
 INLINE: Final = {"a", "abbr", "b", "code", "em", "i", "kbd", "mark", "small", "span", "strong", "sub", "sup", "wbr"}
 HEADINGS: Final = {"h1", "h2", "h3", "h4", "h5", "h6"}
