@@ -736,7 +736,7 @@ def test_the_data_of_a_figure_are_in_the_words_and_units_of_tables(tmp_path: Pat
 
 def test_what_the_first_rows_of_a_figures_data_share_is_not_said_of_all(tmp_path: Path) -> None:
     (tmp_path / "figures/one").mkdir(parents=True)
-    data = ["drawn_as,run_id,cc", *[f"line,r{number},cubic" for number in range(30)], "band,r1,bbr"]
+    data = ["drawn_as,run_id,cc,rate_min_bps", *[f"line,r{number},cubic," for number in range(30)], "band,r1,bbr,1"]
     files = {"untitled.svg": "<svg/>", "caption.txt": "Rates.", "alt.txt": "Rates", "figure.csv": "\n".join(data)}
     for name, content in files.items():
         (tmp_path / "figures/one" / name).write_text(content, encoding="utf-8")
@@ -744,6 +744,28 @@ def test_what_the_first_rows_of_a_figures_data_share_is_not_said_of_all(tmp_path
     shown = html.unescape((tmp_path / "figure_one.md").read_text(encoding="utf-8"))
     assert "The rows below: Drawn as: line; Algorithm: cubic." in shown
     assert "The first 25 of 31 rows" in shown
+
+
+@pytest.mark.parametrize(
+    ("column", "values", "shown"),
+    [
+        ("rate_bps", [9.077e9, 3.83e9, 10.2349e9, 0.0], ["9.077", "3.830", "10.235", "0"]),
+        ("time_s", [0.5, 10.5, 100.5], ["0.5", "10.5", "100.5"]),
+        ("loss_ratio", [0.00001234, 0.12], ["0.00001234", "0.1200"]),
+        ("size_pct", [123456.5, 0.5], ["123,500", "0.5000"]),
+    ],
+)
+def test_the_numbers_of_a_figures_column_have_the_same_digits(
+    column: str, values: list[float], shown: list[str], tmp_path: Path
+) -> None:
+    (tmp_path / "figures/one").mkdir(parents=True)
+    data = "\n".join([column, *map(str, values)])
+    files = {"untitled.svg": "<svg/>", "caption.txt": "Rates.", "alt.txt": "Rates", "figure.csv": data}
+    for name, content in files.items():
+        (tmp_path / "figures/one" / name).write_text(content, encoding="utf-8")
+    render_figure_fragment(Exhibit("one", "One"), tmp_path / "figures", tmp_path)
+    found = html.unescape((tmp_path / "figure_one.md").read_text(encoding="utf-8"))
+    assert re.findall('<td class="number">(.*?)</td>', found) == shown
 
 
 def test_of_means_and_their_single_runs_a_page_shows_the_means(tmp_path: Path) -> None:

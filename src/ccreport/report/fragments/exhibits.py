@@ -157,8 +157,13 @@ def _show_data(data: pl.DataFrame, figure: Exhibit) -> str:
     known = data.select(column.name for column in data if column.null_count() < data.height)
     columns = [_show_column(column) for column in known.head(ROWS_SHOWN)]
     rows = list(zip(*(cells for _, cells in columns), strict=True))
+    numbers = [
+        place
+        for place, column in enumerate(known)
+        if column.cast(pl.Float64, strict=False).null_count() == column.null_count()
+    ]
     header, title, is_cut = [heading for heading, _ in columns], f"Data of {figure.title}", data.height > ROWS_SHOWN
-    table = render_varying(header, rows, title=title, is_cut=is_cut)
+    table = render_varying(header, rows, title=title, numbers=numbers, is_cut=is_cut)
     more = f"The first {ROWS_SHOWN} of {data.height:,} rows; the CSV has all." if is_cut else ""
     return f"{table}\n{more}\n"
 
@@ -176,8 +181,17 @@ def _show_column(column: pl.Series) -> tuple[str, list[Html]]:
         heading, numbers = f"{heading} ({unit})", numbers / divisor
     if is_percentage(column.name):
         numbers *= 100
+    return heading, [text(value) for value in _round_alike(numbers)]
+
+
+def _round_alike(numbers: pl.Series) -> list[str | None]:
+    """Return numbers with as many decimals as any of them needs or, where these are many, significant digits."""
     texts = [None if value is None else format_significant(value, DATA_DIGITS) for value in numbers]
-    return heading, [text(value.rstrip("0").rstrip(".") if value and "." in value else value) for value in texts]
+    decimals = max(len(written.rstrip("0").partition(".")[2]) if written else 0 for written in texts)
+    known = numbers.drop_nulls()
+    if decimals >= DATA_DIGITS or not known.abs().lt(10**DATA_DIGITS).all():
+        return texts
+    return [None if value is None else f"{value:,.{decimals if value else 0}f}" for value in numbers]
 
 
 def _quote_source(

@@ -99,7 +99,8 @@ def render_varying(
 ) -> str:
     """Return `render_table` of the columns that differ from row to row, below a line that says what all rows share.
 
-    That they are the first of more rows, where the table `is_cut`, the line says, too: the others may differ.
+    That they are the first of more rows, where the table `is_cut`, the line says, too: the others may differ. Of a
+    column that has no value in any row nothing is said.
     """
     places = range(len(header))
     shared = [
@@ -112,7 +113,7 @@ def render_varying(
     kept = [place for place in places if place not in shared]
     if not shared or not kept:
         return render_table(header, rows, title=title, numbers=numbers, total=total, is_text=is_text)
-    said = "; ".join(f"{text(header[place])}: {rows[0][place]}" for place in shared)
+    said = "; ".join(f"{text(header[place])}: {rows[0][place]}" for place in shared if rows[0][place] != NONE)
     table = render_table(
         [header[place] for place in kept],
         [[row[place] for place in kept] for row in rows],
@@ -121,7 +122,8 @@ def render_varying(
         total=None if total is None else [total[place] for place in kept],
         is_text=is_text,
     )
-    return fence_html(f'<p class="shared">{"The rows below" if is_cut else "All rows"}: {said}.</p>') + table
+    line = fence_html(f'<p class="shared">{"The rows below" if is_cut else "All rows"}: {said}.</p>') if said else ""
+    return line + table
 
 
 def leave_out_empty(
