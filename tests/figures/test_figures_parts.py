@@ -12,11 +12,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ccreport.figures.kit import theme
-from ccreport.figures.kit.label_placement import CHARACTER_PX, list_bar_points, place_labels
+from ccreport.figures.kit.label_placement import CHARACTER_PX, cover_label, list_bar_points, place_labels
 from ccreport.figures.kit.ticks import choose_ticks, round_up_step
 from ccreport.figures.run import chart
 from ccreport.figures.run.panel import FlowRates, PanelRuns
-from ccreport.figures.run.rate_plot import find_scale_top, is_exceeded
+from ccreport.figures.run.rate_plot import find_scale_top, is_exceeded, place_rules
 from ccreport.figures.select.declaration import (
     FigureDeclaration,
     choose_rate,
@@ -137,6 +137,24 @@ def test_label_stands_above_its_line_at_the_right_end() -> None:
 def test_label_avoids_points_and_stands_below_where_it_must() -> None:
     above = [(x, 188.0) for x in range(0, 601, 20)]
     assert place_labels({"bbr": "BBR"}, {"bbr": [(0, 200), (600, 200)]}, above, 600, 300) == {"bbr": (587.5, 212)}
+
+
+@pytest.mark.parametrize("name", ["A", "CUBIC", "bottleneck rate"])
+def test_label_is_not_printed_over_a_longer_name(name: str) -> None:
+    # Above the line is a name of 135 px, so wide that a short one would fit between its ends and middle.
+    line = {"a": [(0.0, 200.0), (600.0, 200.0)]}
+    taken = cover_label("bottleneck rate", (532.0, 184.0))
+    ((x, y),) = place_labels({"a": name}, line, taken, 600, 212).values()
+    assert y == 188
+    assert x + len(name) * CHARACTER_PX / 2 <= 532 - 15 * CHARACTER_PX / 2
+
+
+def test_names_of_two_rules_close_to_each_other_do_not_cover_each_other() -> None:
+    placed = place_rules({100.0: "bottleneck rate", 104.0: "line rate"}, [], 600, 300)
+    (first, one), (second, other) = placed.values()
+    assert one
+    assert other
+    assert abs(one[1] - other[1]) >= 16 or abs(one[0] - other[0]) >= (len(first) + len(second)) * CHARACTER_PX / 2
 
 
 def test_label_crosses_no_bar_between_its_ends() -> None:

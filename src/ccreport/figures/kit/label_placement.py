@@ -3,6 +3,7 @@
 All positions are in px of the plot area, y downward as on the screen.
 """
 
+import math
 from collections.abc import Mapping, Sequence
 from itertools import product
 from typing import Final
@@ -46,10 +47,16 @@ def place_labels(
         others = [profile for other_key, profile in profiles.items() if other_key != key]
         places = _find_places(profiles[key], others, blocked, (label_px, clearance_px), height_px)
         if places:
-            x, y = places[0]
-            placed[key] = (x, y)
-            blocked += [(x + shift * label_px, y) for shift in (-0.5, 0.0, 0.5)]
+            placed[key] = places[0]
+            blocked += cover_label(name, places[0])
     return placed
+
+
+def cover_label(name: str, middle: Point) -> list[Point]:
+    """Return points along a name, so close that no label fits between two, for others to keep clear of."""
+    half_px = len(name) * CHARACTER_PX / 2
+    count = math.ceil(2 * half_px / LABEL_HEIGHT_PX) + 1
+    return [(float(x), middle[1]) for x in np.linspace(middle[0] - half_px, middle[0] + half_px, count)]
 
 
 def list_bar_points(lows: Sequence[Point], highs: Sequence[Point]) -> list[Point]:

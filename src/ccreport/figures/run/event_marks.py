@@ -10,7 +10,7 @@ import polars as pl
 
 from ccreport.core.units import UnitError, parse_tc_rate_bps
 from ccreport.figures.kit import theme
-from ccreport.figures.kit.label_placement import CHARACTER_PX, LABEL_HEIGHT_PX, Point
+from ccreport.figures.kit.label_placement import LABEL_HEIGHT_PX, Point, cover_label
 from ccreport.figures.kit.text import at_y, to_y, write
 from ccreport.figures.run.chart import Plot
 from ccreport.figures.wording.runs import Row, format_significant
@@ -68,9 +68,7 @@ def draw_joins(joins: pl.DataFrame, plot: Plot, *, is_named: bool) -> list[alt.C
 def list_join_places(joins: pl.DataFrame, plot: Plot) -> list[Point]:
     """Return the places that names of lines keep clear of: below the names of joins, and along their lines."""
     named = _name_joins(joins, plot)
-    below = [
-        (x_px + part * len(name) * CHARACTER_PX, BELOW_NAME_PX) for name, x_px in named for part in (-0.5, 0.0, 0.5)
-    ]
+    below = [point for name, x_px in named for point in cover_label(name, (x_px, BELOW_NAME_PX))]
     return below + [(x_px, float(y_px)) for _, x_px in named for y_px in range(0, plot.height_px, int(LABEL_HEIGHT_PX))]
 
 

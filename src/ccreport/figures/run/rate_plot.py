@@ -7,7 +7,7 @@ import altair as alt
 import polars as pl
 
 from ccreport.figures.kit import theme
-from ccreport.figures.kit.label_placement import CHARACTER_PX, Point, place_labels
+from ccreport.figures.kit.label_placement import Point, cover_label, place_labels
 from ccreport.figures.kit.text import NO_DATA, at_x, at_y, to_x, write
 from ccreport.figures.kit.value_axis import ValueAxis
 from ccreport.figures.run.chart import Plot, fit_axis
@@ -74,12 +74,16 @@ def place_line_rates(plot: Plot, unit: str, rates: pl.DataFrame, group: str | No
 def place_rules(
     heights: Mapping[float, str], traces: Sequence[Sequence[Point]], width_px: int, height_px: int
 ) -> Placed:
-    """Return for the height in px of each rule its name and the middle of that, or None; names keep clear of traces."""
+    """Return for the height in px of each rule its name and the middle of that, or None.
+
+    Names keep clear of traces and of each other.
+    """
     others = {f"line {number}": trace for number, trace in enumerate(traces)}
-    placed = {}
+    placed: dict[float, tuple[str, Point | None]] = {}
     for y_px, name in heights.items():
         rule = {name: [(0.0, y_px), (float(width_px), y_px)]}
-        places = place_labels({name: name}, rule | others, [], width_px, height_px, RULE_CLEARANCE_PX)
+        named = _cover_names(placed)
+        places = place_labels({name: name}, rule | others, named, width_px, height_px, RULE_CLEARANCE_PX)
         placed[y_px] = name, places.get(name)
     return placed
 
@@ -98,8 +102,11 @@ def draw_rules(placed: Placed, width_px: int) -> list[alt.Chart]:
 def list_obstacles(placed: Placed, width_px: int) -> list[Point]:
     """Return the points of rules and of their names that labels of lines keep clear of."""
     rules = [(width_px * part / RULE_POINTS, y_px) for y_px in placed for part in range(RULE_POINTS + 1)]
-    names = [(len(name) * CHARACTER_PX, place) for name, place in placed.values() if place]
-    return [*rules, *((place[0] + part * width, place[1]) for width, place in names for part in (-0.5, 0.0, 0.5))]
+    return rules + _cover_names(placed)
+
+
+def _cover_names(placed: Placed) -> list[Point]:
+    return [point for name, place in placed.values() if place for point in cover_label(name, place)]
 
 
 def _find_top(rates: pl.DataFrame) -> float:
