@@ -572,6 +572,27 @@ def test_print_shows_all_tabs_and_no_navigation(site: Path, page: Page):
     assert not page.locator("[role=tablist]").first.is_visible()
 
 
+def test_on_paper_signs_of_verdicts_are_seen_without_their_grounds(built_site: Path, page: Page):
+    page.emulate_media(media="print")
+    page.goto((built_site / "index.html").as_uri())
+    signs = page.locator(".square").evaluate_all("signs => signs.map(sign => getComputedStyle(sign).color)")
+    assert signs
+    assert "rgb(255, 255, 255)" not in signs
+
+
+def test_on_paper_the_first_figure_is_on_the_first_page(site: Path, page: Page):
+    # A4 without margins of 12 mm, at 96 px to the inch.
+    page.set_viewport_size({"width": 703, "height": 1032})
+    page.emulate_media(media="print")
+    below = {}
+    for path in sorted(site.glob("figures_*.html")):
+        page.goto(path.as_uri())
+        page.evaluate(DECODE_IMAGES)
+        below[path.name] = page.locator("figure.fig").first.bounding_box()
+    assert below
+    assert [name for name, box in below.items() if box and box["y"] + box["height"] > 1032] == []
+
+
 # Looking
 
 
