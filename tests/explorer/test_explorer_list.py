@@ -2,6 +2,7 @@
 
 import re
 from pathlib import Path
+from typing import Any
 
 import polars as pl
 import pytest
@@ -158,10 +159,33 @@ def test_fast_archives_have_gigabits_in_list_panel_legend_and_charts(open_page: 
 
 def test_modes_have_the_names_that_figures_give_algorithms(open_page: Open) -> None:
     page = open_page("#mode=cubic")
-    assert set(column(page, "Mode")) == {"CUBIC"}
+    assert set(column(page, "Algorithms")) == {"CUBIC"}
     page.select_option("#x-mode", "both")
-    assert set(column(page, "Mode")) == {"BBRv1 + CUBIC"}
+    assert set(column(page, "Algorithms")) == {"BBRv1 + CUBIC"}
     assert page.locator("#x-mode option").all_text_contents() == ["all", "both", "CUBIC alone", "unknown"]
+
+
+def test_runs_are_filtered_by_the_bottleneck_and_buffer_that_were_set(open_page: Open) -> None:
+    page = open_page()
+    # Of the made-up archive nothing is known about them.
+    assert page.locator("#x-bottleneck").is_hidden()
+    columns = [{"key": name, "label": name, "unit": "", "texts": [], "index": []} for name in ("mode", "cc_list")]
+    columns += [
+        {"key": key, "label": key, "unit": unit, "decimals": None, "values": values}
+        for key, unit, values in (
+            ("bottleneck_bps", "Gbit/s", [10, 0.004, None]),
+            ("buffer_bytes", "MB", [12, 0.05, None]),
+            ("rtt_ms", "ms", [10, 10, 10]),
+            ("loss_pct", "%", [0, 0, 0]),
+        )
+    ]
+    ask = """packed => {
+        const list = ccreportExplorer.unpackList(packed);
+        const choices = ["bottleneck", "buffer"].map(name => ccreportExplorer.listChoices(list, name));
+        return [choices, ccreportExplorer.filterRows(list, { bottleneck: "10", buffer: "12" }, "")];
+    }"""
+    choices = [[["0.004", "0.004 Gbit/s"], ["10", "10 Gbit/s"]], [["0.05", "0.05 MB"], ["12", "12 MB"]]]
+    assert page.evaluate(ask, pack_list(columns, 3)) == [choices, [0]]
 
 
 def test_a_run_with_loss_in_bursts_is_not_listed_like_one_with_random_loss(open_page: Open) -> None:
@@ -178,25 +202,39 @@ def test_a_run_with_loss_in_bursts_is_not_listed_like_one_with_random_loss(open_
     expect(page.locator("#x-picked")).to_contain_text("loss 0.1 % in bursts")
 
 
-def test_a_column_has_the_same_decimals_but_for_what_they_would_hide(open_page: Open) -> None:
+@pytest.mark.parametrize(
+    ("key", "decimals", "values", "shown"),
+    [
+        # Four digits of each, so that filters change none; zero is zero.
+        ("rate_bps", None, [9.6, 0.0874, 0, 1234, None], ["9.600", "0.08740", "0", "1,234", "–"]),
+        ("retransmits_count", 0, [1200, 3, 0], ["1,200", "3", "0"]),
+        ("cpu", None, [12, 3], ["12", "3"]),
+        ("jain_ratio", 3, [0.5, 0], ["0.500", "0"]),
+        ("loss_pct", None, [0.001, 1.5], ["0.001", "1.5"]),
+    ],
+)
+def test_a_number_has_the_same_digits_whichever_runs_are_listed(
+    key: str, decimals: int | None, values: list[float | None], shown: list[str], open_page: Open
+) -> None:
     page = open_page()
-    show = """values => {
-        const column = { key: "rate_bps", isText: false, decimals: null, values };
-        const decimals = ccreportExplorer.chooseDecimals(column, values.map((_, row) => row));
-        return values.map(value => ccreportExplorer.showFixed(value, decimals));
+    columns = [{"key": name, "label": name, "unit": "", "texts": [], "index": []} for name in ("mode", "cc_list")]
+    columns += [{"key": key, "label": key, "unit": "", "decimals": decimals, "values": values}]
+    show = """([packed, key]) => {
+        const list = ccreportExplorer.unpackList(packed);
+        return packed.tails.map((_, row) => list.columns.get(key).show(row));
     }"""
-    assert page.evaluate(show, [9.6, 9.31, 9.774, 0.0874, 0.0043]) == ["9.600", "9.310", "9.774", "0.087", "0.0043"]
-    assert page.evaluate(show, [12.34, 0.00092, 0]) == ["12.34", "0.00092", "0.00"]
-    assert page.evaluate(show, [1200, 3]) == ["1,200", "3"]
+    assert page.evaluate(show, [pack_list(columns, len(values)), key]) == shown
+
+
+def pack_list(columns: list[dict[str, Any]], count: int) -> dict[str, Any]:
+    texts = {"texts": [""], "index": [0] * count}
+    listed = {"count": count, "heads": texts, "middles": texts, "tails": list("abcdefgh"[:count]), "scripts": {}}
+    listed |= {"files": texts, "states": texts, "columns": columns, "algorithms": [], "exhibits": []}
+    return listed | {"paper": {}, "rate": {}}
 
 
 def test_a_card_has_the_digits_of_the_list(open_page: Open) -> None:
     page = open_page(f"#run={FIRST}")
-    show = """values => {
-        const column = { key: "retransmit_ratio", isText: false, decimals: null, values, value: row => values[row] };
-        return values.map((_, row) => ccreportExplorer.showAmong(column, row, values.map((_, other) => other)));
-    }"""
-    assert page.evaluate(show, [0.009459, 9.69, 1.5]) == ["0.0095", "9.690", "1.500"]
     rate = rows_of(page).filter(has=page.locator("input:checked")).locator("td[data-key=rate_bps]").inner_text()
     expect(page.locator("#x-picked")).to_contain_text(f"{rate.strip()} Mbit/s")
 
@@ -302,15 +340,12 @@ def test_runs_are_sorted_by_how_far_they_deviate_either_way(open_page: Open) -> 
     packed = {"texts": [], "index": []}
     columns = [{"key": key, "label": key, "unit": "", **packed} for key in ("mode", "cc_list")]
     columns += [{"key": "deviation_z", "label": "z", "unit": "", "decimals": 1, "values": [1.0, -5.0, None, 3.6]}]
-    texts = {"texts": [""], "index": [0] * 4}
-    listed = {"count": 4, "heads": texts, "middles": texts, "tails": list("abcd"), "scripts": {}, "files": texts}
-    listed |= {"states": texts, "columns": columns, "algorithms": [], "exhibits": [], "paper": {}, "rate": {}}
     ask = """packed => {
         const list = ccreportExplorer.unpackList(packed);
         const rows = list.sort("-deviation_z");
         return [rows, rows.map(row => ccreportExplorer.isOutlier(list, row)), list.columns.get("deviation_z").show(1)];
     }"""
-    assert page.evaluate(ask, listed) == [[1, 3, 0, 2], [True, True, False, False], "−5.0"]
+    assert page.evaluate(ask, pack_list(columns, 4)) == [[1, 3, 0, 2], [True, True, False, False], "−5.0"]
 
 
 def test_a_search_finds_the_names_that_figures_give_algorithms(open_page: Open) -> None:
@@ -328,7 +363,7 @@ def test_the_list_needs_no_scrolling_at_middle_widths(open_page: Open, width: in
         assert page.evaluate(f"{boxes}.map(box => box.scrollWidth > box.clientWidth)") == [False, False]
         # What a run was, and how fast, is always there.
         heads = [head.split()[0] for head in page.locator("#x-table thead button:visible").all_inner_texts()]
-        assert heads[:8] == ["Mode", "Flows", "RTT", "Loss", "Iteration", "Session", "Rate", "Deviation"]
+        assert heads[:8] == ["Algorithms", "Flows", "RTT", "Loss", "Iteration", "Session", "Rate", "Deviation"]
 
 
 def test_a_run_is_named_by_what_it_was_and_its_job_in_small(open_page: Open) -> None:

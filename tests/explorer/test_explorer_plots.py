@@ -133,7 +133,8 @@ def test_on_a_phone_the_algorithm_stays_in_sight_of_a_list_scrolled_sideways(ope
     page.locator("#x-table th[data-key=deviation_z] button, #x-table th[data-key=rate_bps] button").first.click()
     page.locator("#x-scroll").evaluate("box => box.scrollTo(200, 0)")
     box, cell, head = (
-        page.locator(name).first.bounding_box() for name in ("#x-scroll", "td[data-key=mode]", "th[data-key=mode]")
+        page.locator(name).first.bounding_box()
+        for name in ("#x-scroll", "td[data-key=cc_list]", "th[data-key=cc_list]")
     )
     assert box
     assert cell
@@ -145,7 +146,9 @@ def test_on_a_phone_the_algorithm_stays_in_sight_of_a_list_scrolled_sideways(ope
     assert pick["x"] + pick["width"] - 4 <= cell["x"] <= pick["x"] + pick["width"] + 0.5
     # In front of the cells that pass below it.
     over = "cell => { const { left, top } = cell.getBoundingClientRect(); const [x, y] = [left + 3, top + 3];"
-    assert page.locator("td[data-key=mode]").first.evaluate(over + " return document.elementFromPoint(x, y) === cell }")
+    assert page.locator("td[data-key=cc_list]").first.evaluate(
+        over + " return document.elementFromPoint(x, y) === cell }"
+    )
 
 
 def test_points_at_an_edge_are_whole(open_page: Open) -> None:
@@ -208,9 +211,9 @@ def test_the_listed_runs_are_saved_as_csv(open_page: Open, server: str, origin: 
         page.click("#x-save")
     header, row = Path(saved.value.path()).read_text(encoding="utf-8").splitlines()
     assert saved.value.suggested_filename == "runs.csv"
-    assert header.startswith("Run,Mode,Flows,RTT (ms),Loss (%),Iteration")
+    assert header.startswith("Run,Algorithms,Mode,Flows,RTT (ms),Loss (%),Bottleneck (Mbit/s),Buffer (MB),Iteration")
     assert "Rate (Mbit/s)" in header
-    assert row.startswith("e2.h1-7-20ms-cc,cubic,1,20,0,7,")
+    assert row.startswith("e2.h1-7-20ms-cc,cubic,cubic,1,20,0,,,7,")
 
 
 def test_a_saved_file_holds_no_formula_of_the_archive(open_page: Open) -> None:
@@ -223,7 +226,7 @@ def test_a_saved_file_holds_no_formula_of_the_archive(open_page: Open) -> None:
 def test_a_tap_on_a_run_leads_to_its_chart_on_a_phone(open_page: Open) -> None:
     page = open_page(width=390)
     heads = [head.split()[0] for head in page.locator("#x-table thead button").all_inner_texts()]
-    assert heads[:8] == ["Mode", "Flows", "RTT", "Loss", "Rate", "Session", "Deviation", "Job"]
+    assert heads[:8] == ["Algorithms", "Flows", "RTT", "Loss", "Rate", "Session", "Deviation", "Job"]
     # What a run was and its rate are in sight without a swipe.
     rate = page.locator("#x-table thead th", has_text="Rate").bounding_box()
     assert rate is not None

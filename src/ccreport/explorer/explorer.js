@@ -6,7 +6,9 @@
   const { make } = explorer;
   // Selects of values, or from … to.
   const RANGES = ["rtt", "loss"];
-  const SELECTS = ["exhibit", "session", "job", "host", "mode", "cc", "flows", "state", ...RANGES];
+  // Of a path as it was set up, where the archive says how.
+  const PATH = ["bottleneck", "buffer"];
+  const SELECTS = ["exhibit", "session", "job", "host", "mode", "cc", "flows", "state", ...RANGES, ...PATH];
   const FILTERS = ["find", ...SELECTS, "rtt_min", "rtt_max", "loss_min", "loss_max"];
   const MOST_RUNS = explorer.runLetters.length;
   // With more runs, or on a phone, the scatter plot is drawn when it is asked for: the list must be there at once.
@@ -62,8 +64,8 @@
       byId(name).append(...options);
     }
     for (const name of RANGES) byId(name).append(make("option", { value: explorer.RANGE }, "from – to"));
-    // The archive of no publication.
-    byId("exhibit").parentElement.hidden = list.exhibits.length === 0;
+    // The archive of no publication, or of no emulated path.
+    for (const name of ["exhibit", ...PATH]) byId(name).parentElement.hidden = explorer.listChoices(list, name).length === 0;
     for (const name of ["x", "y"]) {
       byId(name).append(...explorer.listMeasures(list).map(({ key, label }) => make("option", { value: key }, label)));
     }
@@ -202,7 +204,6 @@
     const pages = table.pages(rows);
     state.page = Math.min(state.page, pages - 1);
     table.show(rows, state.sort, state.page, state.picked);
-    showCards();
     const show = count => count.toLocaleString("en");
     byId("count").textContent = `${show(rows.length)} of ${show(list.count)} runs`;
     byId("rate").textContent = explorer.summariseRate(list, rows);
@@ -436,14 +437,13 @@
     showSpan();
   };
 
-  // With the digits of the list, which are those of the runs in it.
   const showCards = () => {
     byId("picked").replaceChildren(...state.picked.map(makeCard));
     byId("legend").replaceChildren(...makeLegend(drawnRuns));
   };
 
   const makeCard = (row, i) => {
-    const show = key => explorer.showAmong(list.columns.get(key), row, rows);
+    const show = key => list.columns.get(key).show(row);
     const rules = list.columns.get("suspect_rules").value(row);
     const label = `Remove run ${explorer.runLetters[i]}`;
     const remove = make("button", { type: "button", class: "x-remove", "aria-label": label }, "×");
@@ -503,7 +503,7 @@
       const [rate, whole] = [sum / list.rate.divisor, column.value(state.picked[i])];
       // A sum that is the run's rate but for the rounding of its parts is shown as that.
       const isWhole = whole !== null && Math.abs(rate - whole) < ROUNDING * whole;
-      const shown = isWhole ? explorer.showAmong(column, state.picked[i], rows) : explorer.showNumber(rate);
+      const shown = isWhole ? column.show(state.picked[i]) : explorer.showNumber(rate);
       return `${runs.length > 1 ? `${explorer.runLetters[i]} ` : ""}${shown}`;
     };
     const shown = sums.map((sum, i) => (sum ? show(sum, i) : ""));

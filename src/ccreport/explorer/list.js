@@ -5,7 +5,9 @@
   // Sorted by how far they are from 0: of two runs that are as odd one is above and one below the others.
   const SIZED = new Set(["deviation_z"]);
   // What was set, not measured: shown as it was written.
-  const NOMINAL = new Set(["rtt_ms", "loss_pct"]);
+  const NOMINAL = new Set(["rtt_ms", "loss_pct", "bottleneck_bps", "buffer_bytes"]);
+  // Of what was measured, whichever runs are listed, but not of counts.
+  const DIGITS = 4;
   // A run is an outlier from here on (explorer/run_list.py).
   explorer.OUTLIER_Z = 3.5;
 
@@ -31,8 +33,7 @@
       id: row => head(row) + middle(row) + packed.tails[row],
       script: row => (Object.hasOwn(packed.scripts, row) ? packed.scripts[row] : list.id(row)),
     };
-    const mode = columns.get("mode");
-    mode.show = row => (mode.value(row) === BOTH ? nameAlgorithms(list, row, " + ") : nameMode(algorithms, mode.value(row)));
+    columns.get("cc_list").show = row => nameAlgorithms(list, row, " + ") || "–";
     const all = Array.from({ length: list.count }, (_, row) => row);
     list.rows = new Map(all.map(row => [list.id(row), row]));
     list.sort = memoize(sort => sortRows(all, columns.get(sort.replace(/^-/, "")), sort.startsWith("-")));
@@ -48,14 +49,11 @@
     return list;
   };
 
-  // Of runs whose flows of several algorithms share the path.
-  const BOTH = "both";
   // "2026-11-25:17:56" is "11-25 17:56": the year is the same in a list, and is on the cards.
   const shortenSession = session => session.replace(/^\d{4}-(\d\d-\d\d)[:T_ -](\d\d:\d\d).*$/, "$1 $2");
 
-  const nameMode = (algorithms, mode) => algorithms.get(mode)?.name ?? mode ?? "–";
-  // As a choice: "BBR alone", unlike that of runs with any flow of BBR.
-  const nameChoice = (algorithms, mode) => (algorithms.has(mode) ? `${nameMode(algorithms, mode)} alone` : mode);
+  // "BBR alone", unlike runs with any flow of BBR.
+  const nameMode = (algorithms, mode) => (algorithms.has(mode) ? `${algorithms.get(mode).name} alone` : mode);
 
   const memoize = compute => {
     const known = new Map();
@@ -68,9 +66,9 @@
   const prepareColumn = (column, textOf) => {
     const isText = "texts" in column;
     const value = isText ? textOf(column) : row => column.values[row];
-    const show = isText
-      ? row => value(row) ?? "–"
-      : row => (value(row) === null ? "–" : explorer.showNumber(value(row), column.decimals));
+    const isExact = isText || column.decimals !== null || NOMINAL.has(column.key) || column.values.every(number => number === null || Number.isInteger(number));
+    const showNumber = number => (isExact ? explorer.showNumber(number, column.decimals) : explorer.showDigits(number, DIGITS));
+    const show = row => (value(row) === null ? "–" : isText ? value(row) : showNumber(value(row)));
     const rank = isText ? column.index : SIZED.has(column.key) ? column.values.map(number => number && Math.abs(number)) : column.values;
     return { ...column, isText, value, show, rank };
   };
@@ -85,36 +83,13 @@
     });
   };
 
-  // Which decimals the listed values of a column have: 4 digits of the largest, none of whole numbers.
-  explorer.chooseDecimals = (column, rows) => {
-    if (column.isText || column.decimals !== null || NOMINAL.has(column.key)) return column.decimals;
-    const values = rows.map(row => column.values[row]).filter(value => value !== null);
-    if (values.every(Number.isInteger)) return 0;
-    return countDecimals(values, 4);
-  };
+  // So many significant digits, also where the last ones are 0.
+  explorer.showDigits = (value, digits) =>
+    explorer.showNumber(value, value === 0 ? 0 : Math.max(0, digits - 1 - Math.floor(Math.log10(Math.abs(value)))));
 
-  // Those of so many digits of the largest.
-  const countDecimals = (values, digits) => {
-    const largest = values.reduce((most, value) => Math.max(most, Math.abs(value)), 0);
-    return largest === 0 ? 0 : Math.max(0, digits - 1 - Math.floor(Math.log10(largest)));
-  };
-
-  // The same decimals all down a column, but 2 digits of what would lose them.
-  explorer.showFixed = (value, decimals) =>
-    decimals && value !== 0 && Math.abs(value) < 10 ** (1 - decimals)
-      ? Number(value.toPrecision(2)).toFixed(1 - Math.floor(Math.log10(Math.abs(value))))
-      : explorer.showNumber(value, decimals);
-
-  // A value as the list has it, in which these rows are.
-  explorer.showAmong = (column, row, rows) => {
-    const decimals = column.isText ? null : explorer.chooseDecimals(column, rows);
-    const isFree = column.decimals === null && decimals !== null;
-    return isFree && column.value(row) !== null ? explorer.showFixed(column.value(row), decimals) : column.show(row);
-  };
-
-  // 4 significant digits where no number of decimals is given, with commas between thousands, as the charts have them.
+  // 4 significant digits at most where no number of decimals is given, 0 as that, with commas between thousands, as the charts have them.
   explorer.showNumber = (value, decimals = null) => {
-    const text = decimals === null ? String(Number(value.toPrecision(4))) : value.toFixed(decimals);
+    const text = decimals === null || value === 0 ? String(Number(value.toPrecision(4))) : value.toFixed(decimals);
     // Without the sign of a negative number that rounds to zero.
     const grouped = text.replace(/^-(?=[0.]+$)/, "").replace(/^(-?\d{4,})/, whole => whole.replace(/\B(?=(\d{3})+$)/g, ","));
     return grouped.replace(/^-/, "−");
@@ -137,7 +112,9 @@
   };
 
   const RANGES = { rtt: "rtt_ms", loss: "loss_pct" };
-  const EXACT = { session: "session", job: "job", host: "host", mode: "mode", flows: "flows_count", state: "state", ...RANGES };
+  // Their choices have the unit.
+  const PATH = { bottleneck: "bottleneck_bps", buffer: "buffer_bytes" };
+  const EXACT = { session: "session", job: "job", host: "host", mode: "mode", flows: "flows_count", state: "state", ...RANGES, ...PATH };
   // A value as a select offers it: "0.01", and of loss that is not at random "0.01 in bursts", which acts unlike it.
   const nameChoiceOf = (list, name, value, row) =>
     [String(value), name === "loss" && explorer.namePattern(list, row)].filter(Boolean).join(" in ");
@@ -218,7 +195,7 @@
     if (rates.length === 0) return "";
     const mean = rates.reduce((sum, rate) => sum + rate, 0) / rates.length;
     const median = (rates[Math.floor((rates.length - 1) / 2)] + rates[Math.floor(rates.length / 2)]) / 2;
-    const show = rate => explorer.showFixed(rate, countDecimals([mean, median], 3));
+    const show = rate => explorer.showDigits(rate, 3);
     const of = rates.length === rows.length ? "" : ` (of ${rates.length.toLocaleString("en")} with a rate)`;
     return `Rate: mean ${show(mean)}, median ${show(median)} ${list.rate.unit}${of}`;
   };
@@ -246,11 +223,11 @@
     const { exhibits } = list;
     if (name === "exhibit") return exhibits.length ? [[ANY, "the paper"], ...exhibits.map(exhibit => [exhibit, exhibit])] : [];
     const column = list.columns.get(EXACT[name]);
-    if (name === "mode") return column.texts.map(mode => [mode, nameChoice(list.algorithms, mode)]);
+    if (name === "mode") return column.texts.map(mode => [mode, nameMode(list.algorithms, mode)]);
     if (column.isText) return column.texts.map(text => [text, text]);
     const order = new Map(column.values.map((number, row) => [nameChoiceOf(list, name, number, row), number]));
     const known = [...order].filter(([, number]) => number !== null);
     known.sort(([one, a], [other, b]) => a - b || one.length - other.length);
-    return known.map(([choice]) => [choice, choice]);
+    return known.map(([choice]) => [choice, name in PATH ? `${choice} ${column.unit}` : choice]);
   };
 })();

@@ -14,7 +14,7 @@ GROUP BY mode, rtt_ms, loss_pct ORDER BY mode, rtt_ms, loss_pct`,
     },
     {
       label: "Which runs retransmit most?",
-      query: `SELECT job, host, iteration, rtt_ms, loss_pct, retransmits_count, retransmit_ratio
+      query: `SELECT job, host, iteration, rtt_ms, loss_pct, retransmits_count, 100 * retransmit_ratio AS retransmit_ratio_pct
 FROM runs WHERE retransmit_ratio IS NOT NULL
 ORDER BY retransmit_ratio DESC, run_id LIMIT 10`,
     },

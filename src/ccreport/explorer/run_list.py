@@ -41,10 +41,13 @@ class ListColumn:
 # Of three runs one is the median and another the deviation: each would judge itself.
 RUNS_AT_LEAST: Final = 4
 COLUMNS: Final = (
+    ListColumn("cc_list", "Algorithms", is_text=True),
     ListColumn("mode", "Mode", is_text=True),
     ListColumn("flows_count", "Flows", decimals=0),
     ListColumn("rtt_ms", "RTT", "ms"),
     ListColumn("loss_pct", "Loss", "%"),
+    ListColumn("bottleneck_bps", "Bottleneck", is_rate=True),
+    ListColumn("buffer_bytes", "Buffer", "MB", 1e6),
     ListColumn("iteration", "Iteration", decimals=0),
     ListColumn("session", "Session", is_text=True),
     ListColumn(
@@ -79,7 +82,6 @@ COLUMNS: Final = (
     ListColumn("cpu_receiver_mean_pct", "CPU", "receiver, %"),
     ListColumn("host", "Host", is_text=True),
     ListColumn("sender_host", "Sender", is_text=True),
-    ListColumn("cc_list", "Algorithms", is_text=True),
     ListColumn(
         "loss_pattern", "Loss pattern", is_text=True, description="Whether packets are lost at random or in bursts."
     ),

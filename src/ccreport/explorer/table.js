@@ -4,15 +4,16 @@
   const explorer = (window.ccreportExplorer = window.ccreportExplorer || {});
   const PAGE_ROWS = 50;
   // What makes a run an exception is below the name of its job, and that its loss comes in bursts below the loss. Goodput is the rate; the plot has throughput too.
-  const HIDDEN = new Set(["cc_list", "state", "suspect_rules", "uncounted_reason", "exhibits", "throughput_bps", "line_rate_bps", "loss_pattern"]);
+  const HIDDEN = new Set(["mode", "state", "suspect_rules", "uncounted_reason", "exhibits", "throughput_bps", "line_rate_bps", "loss_pattern"]);
   // On a phone these come first: what a list is looked through for. Below the job is why a run is suspect.
-  const FIRST = ["mode", "flows_count", "rtt_ms", "loss_pct", "rate_bps", "session", "deviation_z", "job"];
+  const FIRST = ["cc_list", "flows_count", "rtt_ms", "loss_pct", "rate_bps", "session", "deviation_z", "job"];
   // Beside a run that is open there is room for these.
   const MAIN = [...FIRST, "iteration"];
   const isPhone = () => matchMedia("(max-width: 40rem)").matches;
-  // The machines and when: what is left out first where the list is too narrow.
+  // What is left out first where the list is too narrow, and what next.
   const LAST = ["host", "sender_host"];
-  const rankOf = key => (MAIN.includes(key) ? null : LAST.includes(key) ? "x-more x-last" : "x-more");
+  const LATE = ["rtt_min_ms", "cpu_sender_mean_pct", "cpu_receiver_mean_pct"];
+  const rankOf = key => (MAIN.includes(key) ? null : LAST.includes(key) ? "x-more x-last" : LATE.includes(key) ? "x-more x-late" : "x-more");
   const classOf = ({ key, isText }, ofText) => [isText ? ofText : "x-number", rankOf(key)].filter(Boolean).join(" ") || null;
   const isKnown = column => column.rank.some(value => value !== null && value !== -1);
 
@@ -82,14 +83,14 @@
       this.shown = rows.slice(this.first, this.first + PAGE_ROWS);
       this.focused = Math.min(this.focused, Math.max(0, this.shown.length - 1));
       this.table.setAttribute("aria-rowcount", rows.length + 1);
-      const texts = this.columns.map(column => this.listTexts(column, rows));
+      const texts = this.columns.map(column => this.listTexts(column));
       this.body.replaceChildren(...this.shown.map((row, i) => this.makeRow(row, i, texts)));
       this.mark(picked);
     }
 
-    listTexts(column, rows) {
-      if (column.isText) return this.shown.map(column.shorten ?? column.show);
-      return explorer.alignPoints(this.shown.map(row => explorer.showAmong(column, row, rows)));
+    listTexts(column) {
+      const texts = this.shown.map(column.shorten ?? column.show);
+      return column.isText ? texts : explorer.alignPoints(texts);
     }
 
     makeRow(row, i, texts) {
@@ -104,7 +105,7 @@
 
     makeCell(column, row, text) {
       const cell = make("td", { class: classOf(column, "x-text"), title: column.isText ? column.value(row) : null, "data-key": column.key });
-      if (column.key === "mode") cell.append(...this.makeDots(row));
+      if (column.key === "cc_list") cell.append(...this.makeDots(row));
       cell.append(text);
       const describe = { job: explorer.describeState, loss_pct: explorer.namePattern, deviation_z: nameOutlier }[column.key];
       const more = describe ? describe(this.list, row) : "";
