@@ -572,6 +572,14 @@ def test_print_shows_all_tabs_and_no_navigation(site: Path, page: Page):
     assert not page.locator("[role=tablist]").first.is_visible()
 
 
+def test_all_counts_of_verdicts_are_in_sight_on_a_phone(built_site: Path, page: Page):
+    page.set_viewport_size(PHONE)
+    page.goto((built_site / "reproduction.html").as_uri())
+    counts = page.get_by_role("region", name="Pairs by table").first.locator("td.number")
+    assert counts.last.get_attribute("data-head") == "Suspect"
+    assert all(right <= PHONE["width"] for _, _, right, _ in counts.evaluate_all(BOXES))
+
+
 def test_on_paper_signs_of_verdicts_are_seen_without_their_grounds(built_site: Path, page: Page):
     page.emulate_media(media="print")
     page.goto((built_site / "index.html").as_uri())

@@ -145,9 +145,8 @@ def _render_summary(own: pl.DataFrame, titles: Mapping[str, str]) -> str:
 
     tables = own["table_name"].unique(maintain_order=True)
     rows = [row(name_table(table, titles), own.filter(pl.col("table_name") == table)) for table in tables]
-    return render_table(
-        SUMMARY_HEADER, rows, title="Pairs by table", numbers=range(1, 7), total=row(Html("All tables"), own)
-    )
+    total = row(Html("All tables"), own)
+    return render_table(SUMMARY_HEADER, rows, title="Pairs by table", numbers=range(1, 7), total=total, is_text=True)
 
 
 def _render_cells(
