@@ -1,5 +1,6 @@
 """`adopt` on two files of a run that takes one, and on two clients of a run: which are used, and what is said of it."""
 
+import itertools
 from pathlib import Path
 
 import pytest
@@ -103,6 +104,27 @@ def test_the_check_says_what_to_do_with_the_second(tmp_path: Path, capsys: pytes
     assert "name the second under `ignore` of the layout" in said
     write_archive(folder, {"layout.yaml": layout + "\nignore: ['.*-cpu\\.txt']"})
     assert adopt(folder, check=True) == 0
+
+
+def test_loads_of_the_hosts_of_two_flows_are_one_too_many(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    files = {}
+    for take, (flow, cc) in itertools.product((1, 2, 3), enumerate(("bbr", "cubic"))):
+        port, start_s, name = 4000 + 10 * take + flow, START_S + 60 * take, f"take{take}_{'ab'[flow]}"
+        files[f"{name}.json"] = client_output(port, cc, start_s)
+        files |= {f"{name}_ss.txt": socket_samples(port, cc, start_s), f"{name}_mpstat.txt": MPSTAT}
+    folder = write_archive(tmp_path / "raw", files)
+    assert adopt(folder, check=False) == 0
+    said = capsys.readouterr().out
+    assert list_columns(said, "flows", "files") == [("2", "iperf3 × 2, mpstat, ss × 2")] * 3
+    assert "3 mpstat files, such as take1_b_mpstat.txt: a run takes one, here take1_a_mpstat.txt; of a receiver" in said
+    # As it was proposed before.
+    both = r"files: [{pattern: 'take(?P<iteration>[0-9])_(?P<flow>[ab])(_(?P<kind>ss|mpstat)\.txt|\.json)'}]"
+    write_archive(folder, {"layout.yaml": both})
+    assert adopt(folder, check=True) == 1
+    said = capsys.readouterr().out
+    assert (
+        "3 files, such as take1_b_mpstat.txt: take1_a_mpstat.txt already is this run's mpstat, and a run takes" in said
+    )
 
 
 @pytest.mark.parametrize(

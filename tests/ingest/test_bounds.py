@@ -8,6 +8,7 @@ import polars as pl
 import pytest
 from archives import JOB, iperf3_json, list_one, write_archive
 from captures import Conversation, write_pcap
+from own_files import MPSTAT
 from readings import read_files
 
 from ccreport.archive.manifest import RawFile, read_manifest
@@ -87,6 +88,19 @@ def test_a_reader_that_returns_rubbish(tmp_path: Path, monkeypatch: pytest.Monke
     tables = read_files("mpstat", manifest, archive, tmp_path / "read")
     assert tables["cpu_samples"].height == 1
     assert tables["rejects"]["reason"].to_list() == ["out_of_bounds"] * 3
+    assert not tables["rejects"]["is_whole_file"].any()
+
+
+def test_a_file_of_which_no_row_is_left_is_rejected_as_a_whole(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    names = [f"{JOB}/mpstat-{side}:10.0.0.2:1.json" for side in ("receiver", "sender")]
+    test = {f"{JOB}/src-cmd:10.0.0.2:1": iperf3_json()}
+    archive = write_archive(tmp_path / "archive", dict.fromkeys(names, MPSTAT) | test)
+    manifest = list_one(archive, tmp_path / "work")
+    good = {column.name: good_value(column) for column in load_schema("cpu_samples").columns}
+    # Of both files, as if they were of one side.
+    monkeypatch.setattr(reader, "_read_file", lambda file, *_: [good | {"raw_file_id": file.raw_file_id}])
+    rejects = read_files("mpstat", manifest, archive, tmp_path / "read")["rejects"]
+    assert rejects.select("path", "reason", "is_whole_file").rows() == [(names[1], "out_of_bounds", True)]
 
 
 def test_no_reader_writes_a_table_without_the_net() -> None:

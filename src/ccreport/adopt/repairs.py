@@ -86,7 +86,7 @@ def count_left_out(layout: Layout, kinds: Mapping[str, str | None]) -> int:
     """Return how many files a layout leaves out, as of a proposal; `kinds` are by path, None where the layout says."""
     named = read_declared(layout, {path: PurePosixPath(path).parent for path in kinds}).items()
     places = Counter(
-        (kind, folder, name.run, name.client_number, name.side)
+        (kind, folder, name.run, *name.find_place(kind))
         for path, (folder, name) in named
         if name.run is not None and (kind := kinds[path] or name.kind) in RUN_KINDS
     )

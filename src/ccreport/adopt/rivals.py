@@ -15,11 +15,14 @@ from ccreport.adopt.path_words import Word, escape, split_path
 from ccreport.adopt.patterns import ProposedPattern
 from ccreport.adopt.roles import ran_together
 from ccreport.archive.layout import Layout
-from ccreport.archive.layout_groups import format_value, sort_naturally
+from ccreport.archive.layout_groups import KINDS, format_value, sort_naturally
 from ccreport.core.text import count_things
+from ccreport.inventory.kinds import PART_KINDS
 
 # Kinds of files about a test, of which a run takes one.
 SINGLE: Final = frozenset({"netem", "mpstat", "ss"})
+OF_ALL_FLOWS: Final = frozenset(kind for kind in SINGLE if KINDS[kind] in PART_KINDS)
+OF_RECEIVER: Final = "; of a receiver it takes another, in a pattern with `set: {side: receiver}`"
 FIRST: Final = ("before", "pre", "start", "begin", "vorher", "vor", "anfang", "avant", "debut")
 LAST: Final = ("after", "post", "end", "stop", "nachher", "nach", "ende", "apres", "fin")
 MOMENT: Final = re.compile("|".join(sorted((*FIRST, *LAST), key=lambda word: -len(word))), re.IGNORECASE)
@@ -37,7 +40,8 @@ class Ignored:
     def describe(self) -> str:
         """Return why the files are not used."""
         counted = count_things(len(self.paths), f"{self.kind} file")
-        return f"{counted}, such as {self.paths[0]}: a run takes one, here {self.instead[0]}"
+        told = f"{counted}, such as {self.paths[0]}: a run takes one, here {self.instead[0]}"
+        return told + (OF_RECEIVER if self.kind == "mpstat" else "")
 
 
 def find_later(contents: Mapping[str, Content]) -> list[Ignored]:
@@ -85,8 +89,10 @@ def find_others(patterns: Iterable[ProposedPattern], contents: Mapping[str, Cont
     runs = {frozenset(values) for own in tests for values in own.read_values(of_flows).values()}
     places: dict[tuple[str, frozenset[tuple[str, str]], object], list[str]] = defaultdict(list)
     for own in (own for own in patterns if own.kind in SINGLE):
+        # Samples may be of one flow of a run, its other files are of all.
+        telling = {*groups, "side"} - (of_flows if own.kind in OF_ALL_FLOWS else set())
         for path, values in own.read_values().items():
-            told = frozenset(value for value in (*values, *own.constants.items()) if value[0] in {*groups, "side"})
+            told = frozenset(value for value in (*values, *own.constants.items()) if value[0] in telling)
             # Samples of other connections are of another of the run's hosts.
             places[own.kind, told, contents[path].ends].append(path)
     pairs: dict[tuple[str, str], list[tuple[str, str, int]]] = defaultdict(list)

@@ -2,7 +2,7 @@
 
 A reader checks what it knows to go wrong. What it did not foresee (a sum that overflows, a value that no schema
 allows, two rows with one key) costs these rows and not the build: an error would end a job that read intact
-experiments beside it.
+experiments beside it. A file of which nothing is left is rejected as a whole.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -26,6 +26,8 @@ class Net:
     def __init__(self, rejected: Rejects, files: Iterable[RawFile]) -> None:
         self._rejected = rejected
         self._files = {file.raw_file_id: file for file in files}
+        # Files that lost rows.
+        self.noted: set[str] = set()
 
     def build(self, rows: Sequence[Mapping[str, Any]], table: str) -> pl.DataFrame:
         """Return rows as a frame of the table's columns; a row whose values have other types is a reject."""
@@ -89,4 +91,5 @@ class Net:
     def _note(self, raw_file_id: str | None, message: str) -> None:
         file = self._files.get(raw_file_id or "") or next(iter(self._files.values()), None)
         if file is not None:
+            self.noted.add(file.raw_file_id)
             self._rejected.add(file, REASON, message, is_whole_file=False)

@@ -36,7 +36,8 @@ class Kind:
     - `contents` are forms that show the kind whatever the file is called; those of the kinds in `alike` look the same,
       and `is_told_by_name_only` is a kind that no content contradicts.
     - `run` says what a file of it is to a run: a `result` is a run by itself, even under a name of its own; `samples`
-      make one where their name says so; a `part` belongs to one that others make. Of each, a run has one file.
+      make one where their name says so; a `part` belongs to one that others make. Of each, a run has one file, of
+      results and samples one a flow. A `job` is about all runs of one, which has one file, or one of each host.
     - `without_run` is why a file of it cannot be used where there is no run that it belongs to.
     """
 
@@ -47,7 +48,7 @@ class Kind:
     contents: tuple[Content, ...] = ()
     alike: frozenset[str] = frozenset()
     is_told_by_name_only: bool = False
-    run: Literal["result", "samples", "part"] | None = None
+    run: Literal["result", "samples", "part", "job"] | None = None
     without_run: str | None = None
 
 

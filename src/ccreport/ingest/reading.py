@@ -13,7 +13,7 @@ from ccreport.archive.manifest import Manifest, RawFile
 from ccreport.archive.raw_file import RawFileError
 from ccreport.core.table_folder import TableFolder
 from ccreport.core.tables import TableWriter, write_table
-from ccreport.ingest.bounds import Net
+from ccreport.ingest.bounds import REASON, Net
 from ccreport.ingest.declaration import Reader
 from ccreport.ingest.rejects import Rejects
 
@@ -105,6 +105,10 @@ def read_experiment(reader: Reader, manifest: Manifest, root: Path, folder: Path
     if not files and reader.needs_files:
         return
     rejected = Rejects()
-    load_function(reader)(Reading(manifest, files, root, TableFolder(folder), settings, rejected))
+    reading = Reading(manifest, files, root, TableFolder(folder), settings, rejected)
+    load_function(reader)(reading)
+    if emptied := reading.net.noted:
+        read = (reading.tables.read(table)["raw_file_id"] for table in reader.tables)
+        rejected.reject_wholly(emptied.difference(*read), REASON)
     if rejected.rows:
         rejected.write(folder / "rejects.parquet")

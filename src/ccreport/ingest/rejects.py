@@ -1,6 +1,7 @@
 """What could not be used of raw files, and why: rows of the table `rejects`."""
 
 from collections import Counter
+from collections.abc import Collection
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final, NamedTuple
@@ -63,6 +64,11 @@ class Rejects:
                 "byte_offset_bytes": offset,
             }
         )
+
+    def reject_wholly(self, raw_file_ids: Collection[str], reason: str) -> None:
+        """Have what was noted of parts of files for a reason count for these as a whole."""
+        for row in self.rows:
+            row["is_whole_file"] |= row["raw_file_id"] in raw_file_ids and row["reason"] == reason
 
     def forget(self, file: RawFile) -> None:
         """Forget what was noted of a file, where one reject is to say it all."""

@@ -9,7 +9,7 @@ import os
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import replace
-from pathlib import Path, PurePosixPath
+from pathlib import Path
 from typing import Any
 
 from ccreport.archive.harness_layout import Folder, Suffix, strip_copy_endings
@@ -22,6 +22,7 @@ from ccreport.inventory.index import FolderIndex, Listed, Look
 from ccreport.inventory.kinds import (
     CLAIMING_KINDS,
     COPY_RULE,
+    JOB_KINDS,
     LAYOUT_RULE,
     NO_RUN,
     RUN_KINDS,
@@ -30,7 +31,7 @@ from ccreport.inventory.kinds import (
     explain_no_run,
     rule_of_kind,
 )
-from ccreport.inventory.names import FileName, HarnessNames, ListedFile
+from ccreport.inventory.names import FileName, HarnessNames, ListedFile, read_meta_host
 
 # As many as nobody can find two paths for that have the same: files of all experiments are told apart by nothing else.
 FILE_DIGITS = 32
@@ -41,7 +42,7 @@ PACKED_AMONG_OTHERS = (
 )
 TWO_CLAIM_ONE = "{other} already is this run's {kind}; remove one of the two, or give it another iteration number"
 UNCLEAR: dict[str, Any] = {"action": "rejected", "rule": None, "reason": "unclear_name", "run_id": None}
-# A file's place in its run: kind, run, client and side.
+# A file's place in its run: kind, run, client and side; of one about all runs of a job, kind and host.
 Item = tuple[str, str | None, int | None, str | None]
 CLIENT_FORMATS = frozenset({"iperf3", "iperf3-stream", "pscheduler"})
 TWO_DECLARED = (
@@ -50,11 +51,16 @@ TWO_DECLARED = (
     "began together (`set: {{flow: first}}` below a pattern without the word), `side` for the two hosts of a run; call "
     "a `run` of several runs `session`, or add `runs_by`"
 )
+TWO_OF_JOB = (
+    "{other} already is this job's {kind}, and a job takes one (of each host); remove one of the two, or let a layout "
+    "name the second under `ignore`, or give it the `job` that it is about"
+)
 # Of files beside tests that are told apart.
 TWO_BESIDE = (
     "{other} already is this run's {kind}, and a run takes one; where both are of one run, as from before and after "
     "the test, name the second under `ignore` of the layout; else give it a group that tells the runs apart"
 )
+OF_SIDES = "; of sender and receiver it takes one each: write `set: {{side: receiver}}` below the pattern of the latter"
 
 
 def list_folder(folder: Folder, files: list[ListedFile], known: FolderIndex, *, has_layout: bool = False) -> Listed:
@@ -145,6 +151,7 @@ def _look_at(file: ListedFile, name: FileName, folder: Folder, known: FolderInde
     if suffix is None and kind in TEST_KINDS:
         # ASSUME: a test's result outside the harness's naming is a run of its own, named by the file.
         suffix = Suffix(strip_copy_endings(entry.name)[0], None, None)
+    client_number, side = name.find_place(kind)
     raw_file = RawFile(
         raw_file_id=raw_file_id,
         path=path,
@@ -155,10 +162,9 @@ def _look_at(file: ListedFile, name: FileName, folder: Folder, known: FolderInde
         action=action,
         rule=rule,
         run_id=folder.run_id(suffix.text) if suffix is not None else None,
-        client_number=name.client_number,
-        # ASSUME: mpstat output that does not say which host it is from is the sender's, where the harness runs.
-        side=(name.side or "sender") if kind == "mpstat" else None,
-        host=name.host if kind == "host-meta" else None,
+        client_number=client_number,
+        side=side,
+        host=(name.host or read_meta_host(entry.name)) if kind == "host-meta" else None,
         cc=name.cc,
     )
     if name.problem is not None:
@@ -219,34 +225,38 @@ def _settle_rivals(files: list[RawFile], declared: Collection[str]) -> Iterable[
     ranked = sorted(files, key=_rank)
     chosen: dict[Item, RawFile] = {}
     settled = {}
-    tests = [_name_item(file) for file in files if file.kind in TEST_KINDS and file.action == "ingest"]
+    tests = [item for file in files if file.kind in TEST_KINDS and (item := _find_item(file)) is not None]
     mixed = {item[1] for item, count in Counter(tests).items() if count > 1}
     for file in ranked:
-        item = _name_item(file)
-        is_alone = file.action != "ingest" or file.kind not in RUN_KINDS or file.run_id is None
-        if is_alone or chosen.setdefault(item, file) is file:
+        item = _find_item(file)
+        if item is None or chosen.setdefault(item, file) is file:
             settled[file.path] = file
             continue
         first = chosen[item]
-        is_declared = file.path in declared
-        if _is_copy(file.path, first.path, is_declared=is_declared):
+        if strip_copy_endings(file.path)[0] == strip_copy_endings(first.path)[0]:
             settled[file.path] = replace(file, action="ignored", rule=COPY_RULE)
         else:
-            words = TWO_CLAIM_ONE if not is_declared else TWO_DECLARED if file.run_id in mixed else TWO_BESIDE
+            words = _choose_words(file, mixed, is_declared=file.path in declared)
             message = words.format(other=display_name(first.path), kind=file.kind)
             settled[file.path] = replace(file, action="rejected", rule=None, reason="duplicate_run", message=message)
     return [settled[file.path] for file in files]
 
 
-def _name_item(file: RawFile) -> Item:
-    return file.kind, file.run_id, file.client_number, file.side
+def _find_item(file: RawFile) -> Item | None:
+    """Return the place in a run, or in a job, that a file alone can have; None where others can have it as well."""
+    if file.action == "ingest" and file.kind in JOB_KINDS:
+        return file.kind, None, None, file.host
+    is_of_run = file.action == "ingest" and file.kind in RUN_KINDS and file.run_id is not None
+    return (file.kind, file.run_id, file.client_number, file.side) if is_of_run else None
 
 
-def _is_copy(path: str, other: str, *, is_declared: bool) -> bool:
-    """Tell whether a file is a copy of another of its run: in its folder, and by a declared layout of its name."""
-    if is_declared:
-        return strip_copy_endings(path)[0] == strip_copy_endings(other)[0]
-    return PurePosixPath(path).parent == PurePosixPath(other).parent
+def _choose_words(file: RawFile, mixed: Collection[str | None], *, is_declared: bool) -> str:
+    """Return what to say of a file whose place another has; `mixed` are the runs with several tests in one place."""
+    if file.kind in JOB_KINDS:
+        return TWO_OF_JOB
+    if not is_declared:
+        return TWO_CLAIM_ONE
+    return TWO_DECLARED if file.run_id in mixed else TWO_BESIDE + (OF_SIDES if file.kind == "mpstat" else "")
 
 
 def _rank(file: RawFile) -> tuple[bool, int, int, str]:

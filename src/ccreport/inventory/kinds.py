@@ -65,8 +65,10 @@ SAME_CONTENT: Final[dict[str, frozenset[str]]] = {
 TEST_KINDS: Final = {name for name, kind in KINDS.items() if kind.run == "result"}
 # Samples of sockets are a run only if the file's name says so; without a test, it is one of flows alone.
 CLAIMING_KINDS: Final = {name for name, kind in KINDS.items() if kind.run in ("result", "samples")}
-# A file that holds one run's data, so that two of them cannot claim one run.
-RUN_KINDS: Final = {name for name, kind in KINDS.items() if kind.run is not None}
+# A file that holds one run's data, so that two of them cannot claim one run; that of parts is of all of its flows.
+PART_KINDS: Final = {name for name, kind in KINDS.items() if kind.run == "part"}
+RUN_KINDS: Final = CLAIMING_KINDS | PART_KINDS
+JOB_KINDS: Final = {name for name, kind in KINDS.items() if kind.run == "job"}
 # Why a file about a run is of none, by its kind.
 NO_RUN: Final = {name: kind.without_run for name, kind in KINDS.items() if kind.without_run is not None}
 # The same where a layout of the user's names files.

@@ -24,7 +24,7 @@ from ccreport.archive.layout import Layout, Told
 from ccreport.archive.layout_groups import CONDITIONS, KNOWN, OF_FILES, Value, format_value, sort_naturally
 from ccreport.core.text import display_name
 from ccreport.inventory.job_names import read_job
-from ccreport.inventory.kinds import ITEMS, kind_of_name, kind_of_place
+from ccreport.inventory.kinds import ITEMS, PART_KINDS, kind_of_name, kind_of_place
 
 CONTRADICTION: Final = (
     "{name} says that {group} is {value}, another file of the run {run} that it is {other}; correct the layout so that "
@@ -53,6 +53,12 @@ class FileName:
     is_declared: bool = False
     ignored_by: str | None = None
 
+    def find_place(self, kind: str) -> tuple[int, str | None]:
+        """Return which of a run's files of a kind it is, by its client and its side: of parts, flows have no own."""
+        # ASSUME: mpstat output that does not say which host it is from is the sender's, where the harness runs.
+        side = (self.side or "sender") if kind == "mpstat" else None
+        return 1 if kind in PART_KINDS else self.client_number, side
+
 
 class ListedFile(NamedTuple):
     """A file of the archive: its path below the root, its entry there, and what a declared layout says of it."""
@@ -78,11 +84,16 @@ class HarnessNames:
         if item is not None and item.item not in ITEMS:
             item = None
         kind = kind_of_place(self._folder, name) or kind_of_name(name, item)
-        host = display_name(name.removesuffix(HOST_META_ENDING)) if kind == "host-meta" else None
+        host = read_meta_host(name) if kind == "host-meta" else None
         side = "receiver" if "receiver" in name else None
         if item is None:
             return FileName(kind, side=side, host=host)
         return FileName(kind, self._read_suffix(item.suffix), item.client_number, side, host)
+
+
+def read_meta_host(name: str) -> str | None:
+    """Return the host that the name of a file about one says, as the harness calls it."""
+    return display_name(name.removesuffix(HOST_META_ENDING)) if name.endswith(HOST_META_ENDING) else None
 
 
 def read_declared(

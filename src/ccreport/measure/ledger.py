@@ -160,7 +160,8 @@ def _settle(ledger: pl.DataFrame, ingested: pl.Series, rejects: pl.DataFrame) ->
     open_files = settled.filter(is_read & (pl.col("is_ingested") == pl.col("reason").is_not_null()))
     if open_files.height:
         paths = ", ".join(open_files["path"].head(5))
-        raise LedgerError(f"{open_files.height} files are neither in a table nor rejected, or both: {paths}")
+        count = count_things(open_files.height, "file")
+        raise LedgerError(f"neither in a table nor rejected, or both: {count} ({paths})")
     state = pl.when(~is_read).then("state").when("is_ingested").then(pl.lit("ingested")).otherwise(pl.lit("rejected"))
     return settled.with_columns(state=state).drop("is_ingested")
 

@@ -14,8 +14,8 @@ READERS: Final = (
         "metadata",
         "ccreport.ingest.harness.metadata:read_metadata",
         kinds=(
-            Kind("jobmeta", file_name=re.compile(r"jobmeta\.json"), is_told_by_name_only=True),
-            Kind("host-meta", file_name=re.compile(r".*-meta\.json", re.DOTALL), is_told_by_name_only=True),
+            Kind("jobmeta", file_name=re.compile(r"jobmeta\.json"), is_told_by_name_only=True, run="job"),
+            Kind("host-meta", file_name=re.compile(r".*-meta\.json", re.DOTALL), is_told_by_name_only=True, run="job"),
             Kind("pre-netem", items=("pre-netem",), run="part", without_run=NO_RUN),
             Kind("results", contents=(Content("results", RESULT_ROWS, 80, is_at_start=True),)),
         ),

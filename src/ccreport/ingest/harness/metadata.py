@@ -25,6 +25,7 @@ UNDECLARED: Final = (
     "nothing declares what the path was set to: loss, pacing, buffer and sender are unknown where file names and tools "
     "do not tell them; say it in a layout.yaml, which `python -m ccreport adopt` proposes"
 )
+NO_HOST: Final = "its name does not say which host it is about: call it <host>-meta.json, or give its pattern a `host`"
 TABLES: Final = {
     "jobmeta": "experiments",
     "host-meta": "hosts",
@@ -52,6 +53,8 @@ def _read_file(file: RawFile, reading: Reading) -> list[dict[str, Any]]:
     match file.kind:
         case "jobmeta":
             return read_jobmeta(file, read_json_object(content), manifest, rejected)
+        case "host-meta" if file.host is None:
+            raise RawFileError("unclear_name", NO_HOST)
         case "host-meta":
             return _read_host_meta(file, read_json_object(content), manifest, rejected)
         case "pre-netem":
