@@ -15,6 +15,7 @@ from ccreport.archive.direction import BOTH, FORWARD, PARAMETER, REVERSE
 from ccreport.archive.layout import Layout
 from ccreport.archive.layout_groups import format_value, sort_naturally
 from ccreport.archive.manifest import Manifest, ManifestRun, make_manifest
+from ccreport.archive.parameters import split_parameters
 from ccreport.archive.raw_file import RawFileError, read_whole
 from ccreport.core.text import display_name
 from ccreport.ingest.harness.jobmeta import read_jobmeta
@@ -142,10 +143,7 @@ class Row:
     @property
     def parameters(self) -> dict[str, str]:
         """Return the values of the swept parameters."""
-        names, values = (
-            text.split(", ") if text else [] for text in (self.run.parameter_name, self.run.parameter_value)
-        )
-        return dict(zip(names, values, strict=False))
+        return split_parameters(self.run.parameter_name, self.run.parameter_value)
 
     @property
     def direction(self) -> str:

@@ -5,10 +5,10 @@ Values of several parameters are joined as their names are, and the direction is
 
 from typing import Final
 
+from ccreport.archive.parameters import SEPARATOR
+
 PARAMETER: Final = "direction"
 FORWARD, REVERSE, BOTH = "forward", "reverse", "both"
-# Between names of parameters, and between their values.
-SEPARATOR: Final = ", "
 
 
 def read_direction(parameter_name: str | None, parameter_value: str | None) -> str:

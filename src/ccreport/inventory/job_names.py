@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from ccreport.archive.harness_layout import HOST_META_ENDING, Suffix
+from ccreport.archive.parameters import join_parameters
 from ccreport.archive.raw_file import RawFileError, read_whole
 from ccreport.archive.rpc_clients import PARAMETER, name_rpcs
 from ccreport.core.text import display_name
@@ -25,13 +26,9 @@ class JobNames:
 
     def complete(self, suffix: Suffix) -> Suffix:
         """Return what a name says together with the job's settings, which are parameters as a swept one is."""
-        if not self.settings:
-            return suffix
-        named = {suffix.parameter_name: suffix.parameter_value} if suffix.parameter_name else {}
-        told = named | self.settings
-        return replace(
-            suffix, parameter_name=", ".join(told), parameter_value=", ".join(value or "" for value in told.values())
-        )
+        named = {suffix.parameter_name: suffix.parameter_value or ""} if suffix.parameter_name else {}
+        names, values = join_parameters(named | self.settings)
+        return replace(suffix, parameter_name=names, parameter_value=values)
 
 
 def read_job(entries: Iterable[os.DirEntry[str]]) -> JobNames:

@@ -22,6 +22,7 @@ from ccreport.archive.harness_layout import (
 )
 from ccreport.archive.layout import Layout, Told
 from ccreport.archive.layout_groups import CONDITIONS, KNOWN, OF_FILES, Value, format_value, sort_naturally
+from ccreport.archive.parameters import join_parameters
 from ccreport.core.text import display_name
 from ccreport.inventory.job_names import read_job
 from ccreport.inventory.kinds import ITEMS, PART_KINDS, kind_of_name, kind_of_place
@@ -194,7 +195,7 @@ def _name_files(
 
 
 def _make_suffix(run: str, facts: Mapping[str, Value]) -> Suffix:
-    parameters = sorted(key for key in facts if key not in KNOWN)
+    names, values = join_parameters({key: format_value(facts[key]) for key in sorted(facts) if key not in KNOWN})
     iteration, limit, rtt = (facts.get(key) for key in ("iteration", "limit_packets_count", "rtt_ms"))
     return Suffix(
         text=run,
@@ -202,7 +203,7 @@ def _make_suffix(run: str, facts: Mapping[str, Value]) -> Suffix:
         iteration=int(iteration) if iteration is not None else None,
         rtt_nominal_ms=float(rtt) if rtt is not None else None,
         limit=int(limit) if limit is not None else None,
-        parameter_name=", ".join(parameters) or None,
-        parameter_value=", ".join(format_value(facts[key]) for key in parameters) or None,
+        parameter_name=names,
+        parameter_value=values,
         conditions=tuple(sorted((key, facts[key]) for key in facts if key in CONDITIONS)),
     )

@@ -2,7 +2,8 @@
 
 import polars as pl
 
-from ccreport.archive.direction import BOTH, PARAMETER, REVERSE, SEPARATOR
+from ccreport.archive.direction import BOTH, PARAMETER, REVERSE
+from ccreport.archive.parameters import SEPARATOR
 
 
 def find_directions(tests: pl.DataFrame) -> pl.DataFrame:

@@ -5,7 +5,8 @@ A measured RTT differs from run to run, and would make each run a condition of i
 
 from typing import Final
 
-from ccreport.archive.direction import BOTH, FORWARD, PARAMETER, REVERSE, SEPARATOR
+from ccreport.archive.direction import BOTH, FORWARD, PARAMETER, REVERSE
+from ccreport.archive.parameters import SEPARATOR
 
 # ASSUME: runs of a job that differ in none of these ran over one path, and paths below 1 ms are all the same.
 PATH: Final = """
