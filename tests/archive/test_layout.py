@@ -78,6 +78,7 @@ def test_repetitions_may_be_letters(tmp_path: Path) -> None:
         ("(?P<rtt_ms>-[0-9]+)", "-80", "rtt_ms is '-80', which is negative"),
         ("(?P<iteration>[0-9.]+)", "1.5", "iteration is '1.5', which is not a whole number"),
         ("(?P<rtt_ms>.+)", "nan", "rtt_ms is 'nan', which is not between 0"),
+        ("(?P<owd_s>.+)", "fast", "owd_s is 'fast', which is not a number"),
         ("(?P<side>.+)", "left", "side is 'left': write sender or receiver"),
     ],
 )
@@ -274,7 +275,10 @@ def test_columns_of_a_table_may_be_in_other_units_or_be_ignored(tmp_path: Path) 
         ("run,bottleneck_bps,bottleneck_gbps\na,1e9,1\n", "t.csv:1: the column `bottleneck_bps` is there twice"),
         ("run,rtt_ms,owd_ms\na,2,1\n", "`rtt_ms` is there twice, as `owd_ms` and `rtt_ms`; `ignore_columns` leaves"),
         ("run,algo,rep\na,b,1\n", "t.csv:1: `algo` and `rep` are not groups; did you mean `cc` and `iteration`? For"),
-        ("run,rtt_us\na,fast\n", "t.csv:2: rtt_ms is 'fast', which is not a number"),
+        ("run,rtt_us\na,fast\n", "t.csv:2: rtt_us is 'fast', which is not a number"),
+        ("run,owd_ms\na,5ms\n", "t.csv:2: owd_ms is '5ms', which is not a number; its unit is that of the name"),
+        ("run,loss_ratio\na,0.01 %\n", "t.csv:2: loss_ratio is '0.01 %', which is not a number; its unit is that of"),
+        ("run,loss_ratio\na,5\n", "t.csv:2: loss_ratio is '5', which is not between 0 and 1"),
     ],
 )
 def test_a_mistake_in_a_table_is_named_with_its_line(tmp_path: Path, table: str, message: str) -> None:

@@ -208,8 +208,7 @@ def _read(word: Word) -> tuple[str, Value]:
     """Return what a word says: its group and the value, in the group's unit, else its text in small letters."""
     with contextlib.suppress(ValueError):
         if word.expression:
-            group, factor = find_group(word.kind)
-            return group, read_value(group, word.value, factor * word.factor)
+            return find_group(word.kind)[0], read_value(word.kind, word.value, word.factor)
     return "", word.text.lower()
 
 

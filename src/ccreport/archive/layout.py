@@ -207,8 +207,7 @@ class Layout:
                         # The first flow, where others have a word more.
                         values.setdefault(name, "")
                     elif given is not None and given != "" and not name.isdigit():
-                        group, factor = find_group(name)
-                        values[group] = read_value(group, given, factor * factors.get(name, 1))
+                        values[find_group(name)[0]] = read_value(name, given, factors.get(name, 1))
         except ValueError as error:
             place = f"{self.name}, {pattern.place}" if pattern is not None else self.name
             return Told(problem=f"{place}: {error}")

@@ -146,10 +146,11 @@ def find_group(name: str) -> tuple[str, float]:
 def read_value(name: str, given: Value, factor: float = 1) -> Value:
     """Return the value of a group: a number in its unit, or a text; raise ValueError with what is wrong.
 
-    Texts of `side` and `kind` become the words of `raw_files`.
+    `name` may be one with another unit. Texts of `side` and `kind` become the words of `raw_files`.
     """
     text = str(given).strip()
-    if name in COUNTS or name in NUMBERS:
+    group, _ = find_group(name)
+    if group in COUNTS or group in NUMBERS:
         return _read_number(name, text, factor)
     if name == "side":
         if text.lower() not in SIDES:
@@ -170,23 +171,26 @@ def point_decimals(text: str) -> str:
 
 
 def _read_number(name: str, text: str, factor: float) -> int | float:
-    if name == "loss_pct" and text.lower() == NO_LOSS:
+    group, of_unit = find_group(name)
+    factor *= of_unit
+    if group == "loss_pct" and text.lower() == NO_LOSS:
         return 0.0
-    if name == "iteration" and len(text) == 1 and text in ascii_letters:
+    if group == "iteration" and len(text) == 1 and text in ascii_letters:
         # Repetitions a, b and c are 1, 2 and 3.
         return ascii_lowercase.index(text.lower()) + 1
     try:
         number = float(point_decimals(text)) * factor
     except ValueError:
-        raise ValueError(f"{name} is {text!r}, which is not a number") from None
-    top = 100 if name == "loss_pct" else LARGEST_COUNT
+        unit = "; its unit is that of the name" if name in WITH_UNIT and text[:1].isdigit() else ""
+        raise ValueError(f"{name} is {text!r}, which is not a number{unit}") from None
+    top = 100 if group == "loss_pct" else LARGEST_COUNT
     if number < 0:
         raise ValueError(f"{name} is {text!r}, which is negative")
     if not number <= top:
-        raise ValueError(f"{name} is {text!r}, which is not between 0 and {top}")
+        raise ValueError(f"{name} is {text!r}, which is not between 0 and {format_value(top / (factor or 1))}")
     # 0.1 · 3 is 0.30000000000000004, and means 0.3.
     number = float(f"{number:.12g}")
-    if name not in COUNTS:
+    if group not in COUNTS:
         return number
     if number != int(number):
         raise ValueError(f"{name} is {text!r}, which is not a whole number")

@@ -48,11 +48,11 @@ def read_row(
     for column, given in row.items():
         if column is None or column in ignored:
             continue
-        group, factor = find_group(column)
+        group, _ = find_group(column)
         text = read[group] = given.strip()
         try:
             if text and column != FILE_COLUMN:
-                value = read_value(group, text, factor * scale.get(column, 1))
+                value = read_value(column, text, scale.get(column, 1))
         except ValueError as error:
             raise DeclarationError(f"{place}: {error}") from None
         if text and (group != column or column in scale):

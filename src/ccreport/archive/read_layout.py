@@ -183,7 +183,7 @@ def _read_pattern(number: int, declared: Mapping[str, Any], source: Source) -> P
         if problem := check_group(name):
             raise source.fail(path, problem)
         try:
-            read_value(find_group(name)[0], given, find_group(name)[1])
+            read_value(name, given)
         except ValueError as error:
             raise source.fail(path, str(error)) from None
     factors = _read_scale(declared, ("files", number), source)
