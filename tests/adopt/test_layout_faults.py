@@ -239,6 +239,17 @@ def test_a_misspelt_word_before_a_number_is_mended_for_all_numbers(
     assert "Did you mean `run` for `test` in layout.yaml:2? Then it fits 11 of 11 files:\n" in said
 
 
+def test_a_word_of_a_pattern_that_fits_others_stays(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    layout = "table: t.csv\nfiles:\n  - pattern: '(?P<run>[a-z]+)[.]json'\n"
+    files = {f"{cc}.json": result(number, cc) for number, cc in enumerate(ALGORITHMS)}
+    said = check(tmp_path / "raw", layout, files | {"base.yaml": "a: 1\n", "t.csv": "run,rtt_ms\nreno,20\n"}, capsys)
+    assert "table: run reno" in said
+    assert "Did you mean `yaml`" not in said
+    assert (
+        "No pattern takes 1 file, such as base.yaml. Add one below `files:` that fits, as this fits the first:" in said
+    )
+
+
 def test_an_rtt_that_only_samples_have_is_declared_and_not_missing(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

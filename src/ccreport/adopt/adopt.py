@@ -14,16 +14,16 @@ from typing import Final
 
 import yaml
 
+from ccreport.adopt.check.layout_faults import has_unfitting, has_unusable, list_untested
+from ccreport.adopt.check.run_table import describe_runs
 from ccreport.adopt.contents import Content, read_content
 from ccreport.adopt.joined import describe_joined, find_joined, join_sessions
-from ccreport.adopt.layout_faults import has_unfitting, has_unusable, list_untested
 from ccreport.adopt.named_runs import name_runs
 from ccreport.adopt.patterns import ProposedPattern
 from ccreport.adopt.proposal import DECLARED, Proposal, propose_layout, settle_unnamed
 from ccreport.adopt.repairs import leave_out_cutting, repair, settle_runs
 from ccreport.adopt.rivals import Ignored, find_later, find_others
 from ccreport.adopt.rows import list_manifests, list_rows
-from ccreport.adopt.run_table import describe_runs
 from ccreport.adopt.tables import ENDING, describe_ignored, describe_unmatched, find_table
 from ccreport.archive.harness_layout import SESSION, join_path, split_name, walk_files
 from ccreport.archive.layout import NAME, Layout

@@ -10,7 +10,7 @@ from itertools import zip_longest
 from pathlib import Path
 from typing import Final
 
-from ccreport.adopt.missing import find_loss, find_one_way
+from ccreport.adopt.check.missing import find_loss, find_one_way
 from ccreport.adopt.named_runs import Table, name_runs
 from ccreport.adopt.path_words import DAY
 from ccreport.adopt.proposal import Proposal

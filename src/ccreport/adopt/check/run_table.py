@@ -7,22 +7,28 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Final
 
-from ccreport.adopt.contents import Content
-from ccreport.adopt.layout_faults import (
+from ccreport.adopt.check.layout_faults import (
     TEST,
     UNREAD_RULES,
     describe_parted,
     describe_unlisted,
-    describe_untaken,
     describe_untested,
     find_parted,
     join_parted,
     put_results_first,
 )
-from ccreport.adopt.missing import ask_of_numbers, describe_missing, describe_repetitions, doubt_comparisons, doubt_jobs
+from ccreport.adopt.check.missing import (
+    ask_of_numbers,
+    describe_missing,
+    describe_repetitions,
+    doubt_comparisons,
+    doubt_jobs,
+)
+from ccreport.adopt.check.untaken import describe_untaken
+from ccreport.adopt.check.wrong_names import doubt_rates, find_wrong_counts, find_wrong_kinds, find_wrong_names
+from ccreport.adopt.contents import Content
 from ccreport.adopt.rivals import advise_on_rivals
 from ccreport.adopt.rows import Row, list_manifests, list_rows, read_job
-from ccreport.adopt.wrong_names import doubt_rates, find_wrong_counts, find_wrong_kinds, find_wrong_names
 from ccreport.archive.doubtful_rtts import describe_doubtful
 from ccreport.archive.layout import Layout
 from ccreport.archive.manifest import Manifest, RawFile

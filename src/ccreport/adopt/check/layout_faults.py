@@ -1,17 +1,14 @@
 """What is wrong with a layout, or of no use: patterns without a file, groups that keep files apart, unread files."""
 
 import difflib
-import itertools
-import re
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path, PurePosixPath
 from typing import Final, NamedTuple
 
+from ccreport.adopt.check.untaken import list_untaken
 from ccreport.adopt.contents import Content
-from ccreport.adopt.path_words import split_path
-from ccreport.adopt.patterns import make_pattern
 from ccreport.adopt.repairs import count_left_out
 from ccreport.adopt.rows import FILES, Row
 from ccreport.archive.layout import IGNORED, Layout
@@ -24,13 +21,6 @@ UNREAD_RULES: Final = ("unknown_files_not_read", MEASUREMENT_RULE)
 # Names of runs are long, and many differ in a number only.
 CLOSE: Final = 0.8
 SHOWN: Final = 10
-# Files on which mended patterns are tried.
-TRIED: Final = 20
-WORD: Final = re.compile("[A-Za-z0-9]+")
-# Of an expression: an escape, a class, a count, the beginning of a group, a word of text, any other sign.
-PIECE: Final = re.compile(
-    r"\\.|\[(?:\\.|[^\]])*\]|\{[^}]*\}|\(\?P?<\w+>|\(\?[a-zA-Z]*:|(?P<word>[A-Za-z0-9]+)|.", re.DOTALL
-)
 
 
 class Parted(NamedTuple):
@@ -40,53 +30,6 @@ class Parted(NamedTuple):
     tests: tuple[Row, ...]
     differing: frozenset[str]
     common: frozenset[str]
-
-
-def list_untaken(layout: Layout, manifests: Iterable[Manifest]) -> list[str]:
-    """Return the files that no pattern of a layout takes, nor a row of its table."""
-    files = [file for manifest in manifests for file in manifest.files if file.kind != "layout"]
-    told = layout.read_paths([file.path for file in files])
-    return sorted(file.path for file in files if file.path not in told and file.path != layout.table)
-
-
-def describe_untaken(layout: Layout, manifests: Iterable[Manifest]) -> Iterator[str]:
-    """Yield how many files no pattern takes, and a pattern that fits the first of them."""
-    if untaken := list_untaken(layout, manifests):
-        if (mended := _mend(layout, untaken)) is not None:
-            yield from mended
-            return
-        first = display_name(untaken[0])
-        pattern = make_pattern("", [(first, split_path(first))]).write_pattern().replace("'", "''")
-        counted = f"{count_things(len(untaken), 'file')}, such as {first}"
-        yield f"No pattern takes {counted}. Add one below `files:` that fits, as this fits the first:"
-        yield f"  - pattern: '{pattern}'"
-
-
-def _mend(layout: Layout, untaken: Sequence[str]) -> list[str] | None:
-    """Return which word of a pattern that fits no file to replace, so that it fits most of those without a pattern."""
-    tried = untaken[:TRIED]
-    words = sorted(
-        {word for path in tried for found in WORD.findall(path) for word in (found, found.rstrip("0123456789"))} - {""}
-    )
-    mends = []
-    for own in (own for own in layout.patterns if own.kind != IGNORED and not any(layout.fit(own, untaken))):
-        pieces = [piece for piece in PIECE.finditer(own.expression) if piece["word"]]
-        for piece, word in itertools.product(pieces, words):
-            expression = own.expression[: piece.start()] + word + own.expression[piece.end() :]
-            mended = replace(own, expression=expression)
-            likeness = difflib.SequenceMatcher(None, piece["word"], word).ratio()
-            mends.append((sum(layout.fit(mended, tried)), likeness, piece["word"], word, mended, own))
-    best = max(mends, key=lambda mend: mend[:2], default=None)
-    if best is None or not best[0]:
-        return None
-    _, _, former, word, mended, own = best
-    count = sum(layout.fit(mended, untaken))
-    counted = f"{count} of {count_things(len(untaken), 'file')}"
-    fitting = f"No pattern takes {count_things(len(untaken), 'file')}, such as {display_name(untaken[0])}."
-    return [
-        f"{fitting} Did you mean `{word}` for `{former}` in {layout.locate(own)}? Then it fits {counted}:",
-        f"  - pattern: '{mended.expression.replace(chr(39), chr(39) * 2)}'",
-    ]
 
 
 def describe_unlisted(layout: Layout, rows: Iterable[Row]) -> Iterator[str]:

@@ -1,0 +1,1 @@
+"""What is wrong with the runs that a layout gives, and what they lack."""
