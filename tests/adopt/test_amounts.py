@@ -46,6 +46,20 @@ def test_losses_with_an_exponent_are_ratios(
     assert [values["loss_pct"] for values in told] == list(losses_pct)
 
 
+@pytest.mark.parametrize("form", ["bbr_{}_x.json", "delay{}/bbr.json", "bbr rtt={}.json"])
+def test_seconds_are_rtts_where_others_have_one(form: str, tmp_path: Path) -> None:
+    files = {form.format(text): result_of(number) for number, text in enumerate(("800us", "10ms", "0.1s", "0,2s"))}
+    told = propose(write_archive(tmp_path / "raw", files))
+    assert sorted(float(str(values["rtt_ms"])) for values in told) == [0.8, 10, 100, 200]
+
+
+def test_seconds_are_durations_where_no_other_has_an_rtt(tmp_path: Path) -> None:
+    files = {f"bbr_10ms_{text}.json": result_of(number, 1, int(text[:-1])) for number, text in enumerate(("5s", "10s"))}
+    told = propose(write_archive(tmp_path / "raw", files))
+    assert [values["rtt_ms"] for values in told] == [10, 10]
+    assert [values["duration_s"] for values in told] == ["10", "5"]
+
+
 @pytest.mark.parametrize(("recorded", "expected"), [(("0.01", "0.1"), (0.01, 0.1)), (("0.01", "0.2"), (0.0001, 0.001))])
 def test_qdiscs_tell_ratios_from_per_cent(
     recorded: tuple[str, str], expected: tuple[float, float], tmp_path: Path

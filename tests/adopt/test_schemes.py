@@ -11,6 +11,7 @@ from test_adopt import list_columns, propose
 
 from ccreport.adopt.adopt import adopt
 
+FAILED = '{"start": {"connected": [], "version": "iperf 3.16"}, "intervals": [], "end": {}, "error": "no route"}'
 CONDITIONS = [*itertools.product(("bbr", "cubic"), (10, 40), (1, 2))]
 # Another scheme each, with the same algorithms, RTTs and repetitions.
 LAB = "lab2024/measure-{0}-RTT{1}ms-try{2}.json"
@@ -157,3 +158,19 @@ def test_one_file_without_a_result_is_told(tmp_path: Path, capsys: pytest.Captur
     write_archive(tmp_path, {"ss_cubic.txt": socket_samples(40000)})
     adopt(tmp_path, check=False)
     assert "cc=cubic" in capsys.readouterr().out
+
+
+def test_a_single_day_of_several_tests_is_a_session(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    names = ("cubic v4", "cubic short", "cubic back", "reno v6", "udp")
+    files = {
+        f"2026-03-14 lab/lokal {name}.json": client_output(4000 + number, name.split()[0], START_S + 60 * number)
+        for number, name in enumerate(names)
+    }
+    # It does not say its time, so that nothing shows that tests came one after another.
+    files["2026-03-14 lab/lokal cubic failed.json"] = FAILED
+    folder = write_archive(tmp_path / "raw", files)
+    assert adopt(folder, check=False) == 1
+    said = capsys.readouterr().out
+    assert "(?P<session>" in (folder / "layout.yaml").read_text()
+    assert len(list_columns(said, "run")) == len(files)
+    assert "Not used" not in said

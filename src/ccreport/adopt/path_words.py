@@ -40,6 +40,8 @@ DELAYS: Final = frozenset({"delay", "lat", "latency", "delai", "latenz"})
 ONE_WAY: Final = frozenset({"owd"})
 RUNS: Final = frozenset({"run", "test", "exp", "experiment", "measurement"})
 NUMBER: Final = r"[0-9]+(?:\.[0-9]+)?"
+# 0.1s, which is an RTT behind a word of one, or where others have milliseconds
+SECONDS: Final = rf"(?P<seconds>{NUMBER})(?P<second>[Ss](?:ec)?)"
 # In a path: all of its digits or none, as the 0 of loss_0.01% is another number. Without a 0: loss=.01
 WHOLE: Final = rf"(?>{NUMBER}|(?<=[=_ -])\.[0-9]+)"
 # Before a unit: 1e-4%
@@ -50,6 +52,7 @@ RATIOS: Final = (*LOSSES, "p", "l", "per", "ploss", "lossrate", "drop")
 APART: Final = r"(?i: (?:ms|us|pct|percent|%|[kmg]bps|[kmg]bits?)(?![A-Za-z0-9%]))"
 # Words of what has a unit, which may be apart from the number: rtt 500 us.
 MEASURED: Final = "|".join(sorted((word for word in NAMED if NAMED[word] in ("rtt_ms", "loss_pct")), reverse=True))
+DELAYED: Final = "|".join(sorted((word for word in NAMED if NAMED[word] == "rtt_ms"), reverse=True))
 # A known word whose number ends with a capital: Loss0.1 of Run1Loss0.1Rtt20.
 CAPITAL: Final = rf"(?i:{'|'.join(sorted({*NAMED, *RUNS} - {'p', 'it'}, reverse=True))})(?=[=_ -]?{NUMBER}[A-Z][a-z])"
 UNIT: Final = rf"(?i:{'|'.join(sorted(UNITS, reverse=True))})"
@@ -71,6 +74,7 @@ WORD: Final = re.compile(
     rf"|(?P<amount>{WHOLE}(?:{EXPONENT})?)(?P<unit>{UNIT}(?=[A-Z][a-z])|(?:[A-Za-z]+|%|{APART}){END})"
     rf"|(?P<label>[A-Za-z]+=?|(?i:{'|'.join(ONE_WAY)})[_ -])(?P<labelled>{WHOLE}(?:{EXPONENT})?)(?P<known>{UNIT}){END}"
     rf"|(?P<measured>(?i:{MEASURED})[=_ -]?)(?P<size>{WHOLE}(?:{EXPONENT})?)(?P<apart>{APART})"
+    rf"|(?P<delayed>(?i:{DELAYED})[=_ -]?){SECONDS}{END}"
     rf"|(?P<lossless>(?i:{'|'.join(LOSSES)})[=_ -]?)none{END}"
     rf"|(?P<algorithm>{SPELT}){END}"
     rf"|(?P<queue>(?i:{QUEUES})){END}"
@@ -125,6 +129,8 @@ def _read(match: re.Match[str]) -> Word:
         return _read_amount(text, match["label"], match["labelled"], match["known"])
     if match["measured"]:
         return _read_amount(text, match["measured"], match["size"], match["apart"])
+    if match["delayed"]:
+        return _read_seconds(match, match["delayed"])
     if match["lossless"]:
         return Word(text, "loss_pct", rf"{escape(match['lossless'])}(?P<loss_pct>{LOSS})", NO_LOSS)
     if name_algorithm(text):
@@ -154,6 +160,17 @@ def read_as_ratio(word: Word) -> Word:
         return word
     expression = word.expression.replace(f"loss_pct>{LOSS}", f"loss_ratio>{RATIO}")
     return word._replace(kind="loss_ratio", expression=expression)
+
+
+def read_as_seconds(word: Word) -> Word | None:
+    """Return a word that is a number of seconds as one that says an RTT; None for any other."""
+    match = re.fullmatch(SECONDS, point_decimals(word.text)) if word.kind == "word" else None
+    return _read_seconds(match, "")._replace(text=word.text) if match is not None else None
+
+
+def _read_seconds(match: re.Match[str], label: str) -> Word:
+    expression = rf"{escape(label)}(?P<rtt_ms>[0-9.]+){match['second']}"
+    return Word(match[0], "rtt_ms", expression, match["seconds"], 1000.0 * _count_ways(label))
 
 
 def _read_amount(text: str, label: str, amount: str, unit: str) -> Word:

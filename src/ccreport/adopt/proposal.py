@@ -7,21 +7,21 @@ Which of the groups tells flows of one run apart, and which repetitions, the tim
 import math
 import re
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
 from ccreport.adopt.contents import Content
+from ccreport.adopt.forms import group_by_form, read_seconds
+from ccreport.adopt.mixes import join_mixes
 from ccreport.adopt.path_words import (
-    CC,
-    QUEUE_DISCIPLINE,
     Word,
     is_without_unit,
     list_delays,
     read_as_ratio,
     split_path,
 )
-from ccreport.adopt.patterns import KIND_WORDS, ProposedPattern, make_pattern
+from ccreport.adopt.patterns import ProposedPattern, make_pattern
 from ccreport.adopt.rivals import SINGLE, Ignored
 from ccreport.adopt.roles import name_roles
 from ccreport.archive.layout_groups import NO_LOSS, OF_FILES, point_decimals
@@ -32,11 +32,6 @@ JOB: Final = "all"
 RECEIVER_WORDS: Final = ("receiver", "server", "dst")
 LOSSLESS: Final = re.compile(r"(?<![a-z])(?:no[ _-]?loss|lossless)(?![a-z])", re.IGNORECASE)
 SIDED: Final = frozenset({"mpstat", "ss"})
-# A kind of word, its text where that is fixed, and its expression; those of words that may differ.
-Form = tuple[tuple[str, str, str], ...]
-ANY_FORM: Final = frozenset(
-    {("counted", "", ""), ("word", "", ""), ("cc", "", CC), ("queue_discipline", "", QUEUE_DISCIPLINE)}
-)
 
 
 @dataclass(frozen=True)
@@ -86,8 +81,9 @@ def propose_layout(contents: Mapping[str, Content]) -> Proposal:
     open_delays = bool(delays) and not any(_is_measured(word, one) for word, one in delays)
     if _are_ratios(said):
         named = [(path, kind, [read_as_ratio(word) for word in words]) for path, kind, words in named]
+    named = join_mixes(read_seconds(named), contents)
     unnamed = [path for path in sorted(contents) if not contents[path].kind]
-    made = [make_pattern(kind, members) for kind, members in _group_by_form(named)]
+    made = [make_pattern(kind, members) for kind, members in group_by_form(named)]
     _share_groups(made)
     name_roles(made, contents)
     _name_single_run(made)
@@ -182,32 +178,6 @@ def _is_measured(word: Word, content: Content) -> bool:
     return content.min_rtt_ms is not None and content.min_rtt_ms >= float(point_decimals(word.value)) * word.factor
 
 
-def _group_by_form(named: Sequence[tuple[str, str, list[Word]]]) -> Iterator[tuple[str, list[tuple[str, list[Word]]]]]:
-    """Yield the kind, and the paths with their words, of each pattern."""
-    by_form: dict[tuple[str, Form], list[tuple[str, list[Word]]]] = defaultdict(list)
-    forms = {(kind, _form(words)) for _, kind, words in named}
-    for path, kind, words in named:
-        # `none` where other paths have a number is one, too.
-        as_numbers = [word._replace(kind="number") if word.text.lower() == NO_LOSS else word for word in words]
-        own = as_numbers if (kind, _form(as_numbers)) in forms else words
-        by_form[kind, _form(own)].append((path, own))
-    joined: list[tuple[str, list[Form]]] = []
-    for kind, form in by_form:
-        alike = (forms for other, forms in joined if other == kind and any(_is_alike(form, one) for one in forms))
-        if (first := next(alike, None)) is not None:
-            first.append(form)
-        else:
-            joined.append((kind, [form]))
-    for kind, forms_of_pattern in joined:
-        yield kind, sorted(member for form in forms_of_pattern for member in by_form[kind, form])
-
-
-def _is_alike(form: Form, other: Form) -> bool:
-    """Tell whether two forms differ in one place, where both have a word of any kind: B2 and Cu, say."""
-    differing = [pair for pair in zip(form, other, strict=False) if pair[0] != pair[1]]
-    return len(form) == len(other) and len(differing) == 1 and all(token in ANY_FORM for token in differing[0])
-
-
 def _share_groups(made: Sequence[ProposedPattern]) -> None:
     """Give a counted word that never changes in the files of one kind the group that it is in those of another.
 
@@ -253,18 +223,6 @@ def _is_by_iteration(patterns: Sequence[ProposedPattern]) -> bool:
         for own in patterns
         if own.kind == "iperf3"
         for n, column in enumerate(own.columns)
-    )
-
-
-def _form(words: Sequence[Word]) -> Form:
-    """Return what the paths of a pattern share: separators, kinds of words, the ending, and words that name a kind."""
-    last = len(words) - 1
-    fixed = [
-        word.kind == "separator" or word.text.lower() in KIND_WORDS or (number == last and word.kind == "word")
-        for number, word in enumerate(words)
-    ]
-    return tuple(
-        (word.kind, word.text if is_fixed else "", word.expression) for word, is_fixed in zip(words, fixed, strict=True)
     )
 
 

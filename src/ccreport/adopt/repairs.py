@@ -99,9 +99,12 @@ def count_left_out(layout: Layout, kinds: Mapping[str, str | None]) -> int:
 
 
 def _list_repairs(proposal: Proposal, contents: Mapping[str, Content]) -> Iterator[Proposal]:
-    """Yield a proposal as it is, with other groups by which files are of one run, and with other or more groups."""
-    equated = _equate_groups(proposal)
-    for own in (proposal, *([equated] if equated is not None else []), _name_words(proposal, contents)):
+    """Yield a proposal as it is, with other groups by which files are of one run, and with other or more groups.
+
+    What a file that contradicts others is told to do is among them.
+    """
+    others = (_name_sessions(proposal), _equate_groups(proposal), _name_words(proposal, contents))
+    for own in (proposal, *(other for other in others if other is not None)):
         common = set.intersection(*(set(pattern.groups) for pattern in own.patterns)) - OF_FILES
         # Where other files have folders below those of the tests, one job holds them together.
         for job, runs_by in itertools.product((own.job, JOB), (own.runs_by, sorted(common), [])):
@@ -109,6 +112,8 @@ def _list_repairs(proposal: Proposal, contents: Mapping[str, Content]) -> Iterat
     for jobs in (_name_by_folders(proposal.patterns), _name_by_tests(proposal.patterns)):
         for runs_by in (proposal.runs_by, []) if len({*jobs}) > 1 else ():
             yield _set_jobs(replace(proposal, job=None, runs_by=runs_by), jobs)
+    groups = {group for own in proposal.patterns for group in own.groups}
+    yield replace(proposal, runs_by=sorted(groups - OF_FILES - {"session", "job"}))
 
 
 def _set_jobs(proposal: Proposal, jobs: Iterable[str]) -> Proposal:
@@ -167,6 +172,17 @@ def _name_words(proposal: Proposal, contents: Mapping[str, Content]) -> Proposal
     for column, _ in found:
         column.group = group
         column.expression = f"(?P<{group}>{escape(column.words[0].text)})"
+    return named
+
+
+def _name_sessions(proposal: Proposal) -> Proposal | None:
+    """Return a proposal in which what is `run` names a session of several runs, as a day does; None for nothing."""
+    named = copy.deepcopy(proposal)
+    columns = [column for own in named.patterns for column in own.columns if column.group == "run"]
+    if not columns or any("session" in (*own.groups, *own.constants) for own in named.patterns):
+        return None
+    for column in columns:
+        column.group, column.expression = "session", column.expression.replace("(?P<run>", "(?P<session>")
     return named
 
 

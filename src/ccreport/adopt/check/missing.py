@@ -139,7 +139,7 @@ def describe_repetitions(
         words = {text.rstrip("0123456789") for text in texts}
         word = min(words) if len(words) == 1 else ""
         is_counted = _are_counted([text.removeprefix(word) for text in texts])
-        listed = ", ".join(texts[:SHOWN]) + (", …" if len(texts) > SHOWN else "")
+        listed = ", ".join(text or "none" for text in texts[:SHOWN]) + (", …" if len(texts) > SHOWN else "")
         asked = f"Is `{name}` ({listed}) a repetition? Then"
         if 2 * len(others) <= len(rows) and is_counted:
             counted.append(
@@ -227,9 +227,12 @@ def _are_counted(texts: Iterable[str]) -> bool:
 
 
 def doubt_comparisons(rows: Sequence[Row], layout: Layout) -> Iterator[str]:
-    """Yield that no two algorithms share a condition, where this is due to parameters that say the algorithm again."""
+    """Yield that no two algorithms share a condition, where this is due to parameters that say the algorithm again.
+
+    Algorithms that share a run are compared there.
+    """
     told = [row for row in rows if row.condition["cc"]]
-    again = _list_again(told)
+    again = _list_again(told) if all(len(row.algorithms or row.named) == 1 for row in told) else []
     if not again or _count_shared(told, ()) or not _count_shared(told, again):
         return
     named = " and ".join(f"`{name}`" for name in again)
