@@ -428,7 +428,7 @@ def test_a_table_with_a_mistake_is_named_and_others_are_passed_over(
     files |= {"runs.csv": "run,loss_pct\nrun1,200\n", "notes.csv": "day,weather\nmonday,sun\n"}
     assert adopt(write_archive(tmp_path / "raw", files), check=False) == 0
     said = capsys.readouterr().out
-    assert "runs.csv is not proposed as `table`: runs.csv:2: loss_pct is '200'" in said
+    assert f"runs.csv is not proposed as `table`: {tmp_path}/raw/runs.csv:2: loss_pct is '200'" in said
     assert "notes.csv" not in said
     assert "table:" not in (tmp_path / "raw/layout.yaml").read_text()
 

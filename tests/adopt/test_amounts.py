@@ -140,7 +140,7 @@ def test_a_test_lasts_as_long_as_it_measured(tmp_path: Path, capsys: pytest.Capt
         files[f"cubic_{word}.json"] = json.dumps(facts)
     propose(write_archive(tmp_path / "raw", files))
     said = capsys.readouterr().out
-    assert list_columns(said, "s") == [("2",), ("2",)]
+    assert list_columns(said, "s") == [("2 of 10",), ("2 of 10",)]
     assert "Measured at the same time" not in said
 
 

@@ -295,6 +295,30 @@ def test_columns_of_dates_and_times_are_no_conditions(tmp_path: Path, text: str,
     assert ("ignore_columns: [when]" in (folder / "layout.yaml").read_text()) is is_left_out
 
 
+@pytest.mark.parametrize(
+    ("told", "is_left_out"),
+    [
+        ("as planned,host {} was rebooted,rain began at {},fan {} loud,fine again {},sun for {} h", True),
+        # A condition with a name, numbers, and what only some rows have.
+        ("dsl line,dsl line,dsl line,cable modem,cable modem,cable modem", False),
+        ("1,2,3,4,5,6", False),
+        ("as planned,,,,,", False),
+    ],
+)
+def test_words_that_are_others_in_each_row_of_repetitions_are_notes(
+    tmp_path: Path, told: str, *, is_left_out: bool, capsys: pytest.CaptureFixture[str]
+) -> None:
+    names = [f"t{number}.json" for number in range(6)]
+    rows = [f"{names[n]},{20 * (n // 3 + 1)},{text}" for n, text in enumerate(told.split(","))]
+    files = {name: client_output(4000 + n, "cubic", START_S + 60 * n) for n, name in enumerate(names)}
+    folder = write_archive(tmp_path, files | {"index.csv": "\n".join(["file,rtt_ms,was los", *rows])})
+    adopt(folder, check=False)
+    assert ("ignore_columns: ['was los']" in (folder / "layout.yaml").read_text()) is is_left_out
+    said = capsys.readouterr().out
+    assert ("Ignored: column `was los` of index.csv" in said) is is_left_out
+    assert ("Each condition has one run" in said) is (told == "1,2,3,4,5,6")
+
+
 def test_a_number_of_flows_that_results_contradict_is_said(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     names = [f"{cc}_P{flows}_rep{number}.json" for cc in ("bbr", "cubic") for flows in (1, 8) for number in (1, 2)]
     files = {name: client_output(4000 + n, name[:-12], START_S + 60 * n) for n, name in enumerate(names)}
@@ -345,7 +369,7 @@ def test_a_table_in_utf_16_is_to_be_saved_otherwise(tmp_path: Path, capsys: pyte
     folder = write_indexed(tmp_path, "file,rtt_ms", "{},20")
     (folder / "index.csv").write_text((folder / "index.csv").read_text(), encoding="utf-16")
     adopt(folder, check=False)
-    problem = "index.csv: this is not text in UTF-8; save it as UTF-8"
+    problem = f"{folder}/index.csv: this is not text in UTF-8; save it as UTF-8"
     assert f"index.csv is not proposed as `table`: {problem}\n" in capsys.readouterr().out
     (folder / "layout.yaml").write_text("table: index.csv\n")
     with pytest.raises(DeclarationError, match=problem):

@@ -220,7 +220,7 @@ def test_a_mistake_is_named_with_its_line_and_what_to_type(tmp_path: Path, layou
     (tmp_path / "layout.yaml").write_text(layout)
     with pytest.raises(DeclarationError, match=re.escape(message)) as raised:
         load_layout(tmp_path / "layout.yaml")
-    assert str(raised.value).startswith("layout.yaml:")
+    assert str(raised.value).startswith(f"{tmp_path}/layout.yaml:")
 
 
 def test_groups_of_a_pattern_may_be_in_other_units_as_columns_of_a_table(tmp_path: Path) -> None:
@@ -283,8 +283,9 @@ def test_columns_of_a_table_may_be_in_other_units_or_be_ignored(tmp_path: Path) 
 )
 def test_a_mistake_in_a_table_is_named_with_its_line(tmp_path: Path, table: str, message: str) -> None:
     write_archive(tmp_path, {"layout.yaml": "table: t.csv\n", "t.csv": table})
-    with pytest.raises(DeclarationError, match=re.escape(message)):
+    with pytest.raises(DeclarationError, match=re.escape(message)) as raised:
         load_layout(tmp_path / "layout.yaml")
+    assert str(raised.value).startswith(f"{tmp_path}/t.csv")
 
 
 def test_an_archives_own_layout_reads_nothing_outside_of_it(tmp_path: Path) -> None:

@@ -318,10 +318,14 @@ def test_a_damaged_archive_is_an_error_that_says_so(tmp_path: Path) -> None:
     assert not (tmp_path / "w/archive").exists()
 
 
-def test_an_archive_without_files_is_an_error(tmp_path: Path) -> None:
+def test_an_archive_without_files_is_an_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "raw").mkdir()
-    with pytest.raises(ArchiveError, match="raw holds no files; name another archive by `make report ARCHIVE=path`"):
+    said = f"^{tmp_path}/raw holds no files; name another archive by `make report ARCHIVE=path`"
+    with pytest.raises(ArchiveError, match=said):
         list_archive(tmp_path / "raw", tmp_path / "w")
+    monkeypatch.chdir(tmp_path / "raw")
+    with pytest.raises(ArchiveError, match=r"^\. holds no files"):
+        list_archive(Path(), tmp_path / "w")
 
 
 @pytest.mark.parametrize(

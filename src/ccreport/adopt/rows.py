@@ -42,6 +42,8 @@ class Row:
     flows_count: int = 0
     start_s: float | None = None
     end_s: float | None = None
+    # How long the longest of its tests was to take.
+    asked_s: float = 0
     kinds: Counter[str] = field(default_factory=Counter)
     connections: set[Ends] = field(default_factory=set)
     sampled: set[Ends] = field(default_factory=set)
@@ -99,6 +101,7 @@ class Row:
         self.connections |= content.ends
         self.algorithms.update(content.algorithms)
         self.flows_count += content.flows_count or 0
+        self.asked_s = max(self.asked_s, content.asked_s or 0)
         if content.start_s is not None and content.end_s is not None:
             self.times.append((content.start_s, content.end_s))
         times = [time_s for time_s in (self.start_s, content.start_s) if time_s is not None]
@@ -166,7 +169,6 @@ class Row:
         way = {PARAMETER: self.direction} if self.direction != FORWARD else {}
         others = way | self.recorded | told | conditions | self.parameters
         start = datetime.fromtimestamp(self.start_s, UTC).strftime("%Y-%m-%d %H:%M:%S") if self.start_s else "–"
-        lasted = f"{self.end_s - self.start_s:.0f}" if self.start_s is not None and self.end_s is not None else "–"
         kinds = sorted((kind != "src-cmd", FILES.get(kind, kind), count) for kind, count in self.kinds.items())
         # As a build decides: recorded qdiscs before names before the job, and a measured RTT where none is declared.
         job_loss_pct = 0.0 if self.job.get("has_netem") else None
@@ -183,9 +185,16 @@ class Row:
             format_value(loss_pct) if loss_pct is not None else "–",
             ", ".join(f"{name}={format_value(value)}" for name, value in others.items() if name != "loss_pct") or "–",
             start,
-            lasted,
+            self._format_duration(),
             ", ".join(files),
         )
+
+    def _format_duration(self) -> str:
+        """Return how long the run took, of how long it was to take where it broke off."""
+        if self.start_s is None or self.end_s is None:
+            return "–"
+        lasted, asked = (f"{duration_s:.0f}" for duration_s in (self.end_s - self.start_s, self.asked_s))
+        return lasted if float(lasted) >= float(asked) else f"{lasted} of {asked}"
 
 
 def list_manifests(folder: Path, layout: Layout | None) -> list[Manifest]:

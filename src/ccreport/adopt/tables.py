@@ -29,7 +29,12 @@ ROWS_AT_LEAST: Final = 2
 # Of runs in a sentence.
 SHOWN: Final = 3
 # Columns that people write for people.
-NOTES: Final = ("note", "notes", "comment", "comments", "remark", "remarks", "description")
+NOTES: Final = frozenset(
+    {
+        *("note", "notes", "comment", "comments", "remark", "remarks", "description", "remarque", "remarques"),
+        *("notiz", "notizen", "anmerkung", "anmerkungen", "bemerkung", "bemerkungen", "kommentar", "commentaire"),
+    }
+)
 # 2026-11-20 · 20261120 · 20.11.2026 · 11/20/26, but not 6.1.20
 DATE: Final = (
     r"[0-9]{4}[-/.][0-9]{1,2}[-/.][0-9]{1,2}|[0-9]{1,2}[-/.][0-9]{1,2}[-/.][0-9]{4}|[0-9]{1,2}/[0-9]{1,2}/[0-9]{2}"
@@ -75,14 +80,27 @@ def find_table(folder: Path, paths: Iterable[str], proposal: Proposal) -> tuple[
 
 
 def _list_notes(header: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:
-    """Return the columns of a CSV that tell no condition: notes, dates and times of day."""
+    """Return the columns of a CSV that tell no condition: notes, dates and times of day.
+
+    Words that are others in each row are notes, too, where rows agree in all others, as repetitions do.
+    """
     notes = []
     for place, column in enumerate(header):
         texts = {row[place].strip() for row in rows if place < len(row)} - {""}
         are_times = bool(texts) and all(TIME.fullmatch(text) for text in texts)
         if column not in KNOWN | {FILE_COLUMN} and (column.lower() in NOTES or are_times):
             notes.append(column)
-    return notes
+    told = {*notes, FILE_COLUMN, RUN_COLUMN, "iteration"}
+    free = [column for place, column in enumerate(header) if column not in told and _are_remarks(place, rows)]
+    others = [place for place, column in enumerate(header) if column not in {*told, *free}]
+    conditions = {tuple(row[place] for place in others if place < len(row)) for row in rows}
+    return [*notes, *(free if 1 < len(conditions) < len(rows) else [])]
+
+
+def _are_remarks(place: int, rows: Sequence[Sequence[str]]) -> bool:
+    """Tell whether each row has a text of its own at a place, most of several words."""
+    texts = [row[place].strip() for row in rows if place < len(row)]
+    return len({*texts}) == len(rows) and all(texts) and 2 * sum(" " in text for text in texts) > len(texts)
 
 
 def _read_rows(path: Path) -> list[list[str]]:

@@ -187,7 +187,8 @@ def _read_number(name: str, text: str, factor: float) -> int | float:
     if number < 0:
         raise ValueError(f"{name} is {text!r}, which is negative")
     if not number <= top:
-        raise ValueError(f"{name} is {text!r}, which is not between 0 and {format_value(top / (factor or 1))}")
+        in_unit = top if factor == 1 else format_value(top / (factor or 1))
+        raise ValueError(f"{name} is {text!r}, which is not between 0 and {in_unit}")
     # 0.1 · 3 is 0.30000000000000004, and means 0.3.
     number = float(f"{number:.12g}")
     if group not in COUNTS:

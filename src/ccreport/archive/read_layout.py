@@ -60,7 +60,8 @@ class Source(NamedTuple):
         said = f"{format_place(place)}: {problem}" if place else problem
         if self.text is None:
             return DeclarationError(f"archive.layout: {said}", ("archive", "layout", *place))
-        return DeclarationError(f"{self.name}:{find_line_of_text(self.text, place) or 1}: {said}")
+        shown = show_path(self.folder / self.name)
+        return DeclarationError(f"{shown}:{find_line_of_text(self.text, place) or 1}: {said}")
 
 
 def split_archive(given: Any) -> tuple[str | list[str], str]:
@@ -114,23 +115,24 @@ def read_declaration(given: str) -> tuple[Any, Source]:
 
 def _read_file(path: Path, *, is_trusted: bool) -> tuple[Any, Source]:
     """Return what the YAML of a layout holds, and where it was read; raise DeclarationError where it is not YAML."""
+    shown = show_path(path)
     if path.is_file() and path.stat().st_size > LIMIT_BYTES:
         problem = f"larger than {LIMIT_BYTES} bytes; put what differs from file to file into `table`"
-        raise DeclarationError(f"{path.name}: {problem}")
+        raise DeclarationError(f"{shown}: {problem}")
     text = read_text(path)
     source = Source(path.name, text, path.parent, is_trusted=is_trusted)
     try:
         if any(isinstance(event, yaml.AliasEvent) for event in yaml.parse(text)):
             problem = "anchors and aliases (& and *) are not read; write out what they stand for"
-            raise DeclarationError(f"{path.name}: {problem}")
+            raise DeclarationError(f"{shown}: {problem}")
     except yaml.YAMLError:
         # `parse_declared` says where.
         pass
     try:
         # Keys become texts, and what is neither text nor number is an error.
-        return json.loads(json.dumps(parse_declared(text, path.name))), source
+        return json.loads(json.dumps(parse_declared(text, shown))), source
     except (RecursionError, ValueError, TypeError) as error:
-        raise DeclarationError(f"{path.name}: this is not YAML of texts and numbers: {error}") from error
+        raise DeclarationError(f"{shown}: this is not YAML of texts and numbers: {error}") from error
 
 
 def load_layout(path: Path) -> Layout:
@@ -262,6 +264,7 @@ def _read_rows(
     `scale` has factors of columns.
     """
     path = source.folder / name
+    shown = show_path(path)
     try:
         if not source.is_trusted and not path.resolve().is_relative_to(source.folder.resolve()):
             raise source.fail(("table",), f"{name} leads out of the layout's folder; put the CSV beside it")
@@ -271,7 +274,7 @@ def _read_rows(
             reader = csv.DictReader(stream, strict=True, delimiter=find_separator(stream))
             header = list(reader.fieldnames or ())
             if not header:
-                raise DeclarationError(f"{name} is empty; its first line has to name its columns")
+                raise DeclarationError(f"{shown} is empty; its first line has to name its columns")
             for position, column in enumerate(ignored):
                 if column not in header:
                     raise source.fail(
@@ -281,13 +284,14 @@ def _read_rows(
                 if column not in header:
                     raise source.fail(("scale", column), f"{name} has no column `{column}`{guess_near(column, header)}")
             kept = [column for column in header if column not in ignored]
-            check_header(kept, name)
-            numbered = [(reader.line_num, read_row(row, ignored, scale, f"{name}:{reader.line_num}")) for row in reader]
+            check_header(kept, shown)
+            lines = ((reader.line_num, row) for row in reader)
+            numbered = [(line, read_row(row, ignored, scale, f"{shown}:{line}")) for line, row in lines]
     except OSError as error:
-        raise source.fail(("table",), f"{path} cannot be read ({error.strerror})") from error
+        raise source.fail(("table",), f"{shown} cannot be read ({error.strerror})") from error
     except UnicodeDecodeError as error:
-        raise DeclarationError(f"{name}: this is not text in UTF-8; save it as UTF-8") from error
+        raise DeclarationError(f"{shown}: this is not text in UTF-8; save it as UTF-8") from error
     except csv.Error as error:
-        raise DeclarationError(f"{name}: this is not CSV: {error}") from error
-    check_keys(numbered, FILE_COLUMN if FILE_COLUMN in header else RUN_COLUMN, name)
+        raise DeclarationError(f"{shown}: this is not CSV: {error}") from error
+    check_keys(numbered, FILE_COLUMN if FILE_COLUMN in header else RUN_COLUMN, shown)
     return kept, [row for _, row in numbered]

@@ -22,6 +22,7 @@ from ccreport.archive.parts import find_raw_folder, name_archive, open_archive
 from ccreport.archive.read_layout import open_layout
 from ccreport.archive.unpack import ArchiveError
 from ccreport.core.atomic_files import replaces_folder
+from ccreport.core.declared_files import show_path
 from ccreport.core.identifiers import short_hash
 from ccreport.core.text import display_name
 from ccreport.inventory.experiment_listing import FILE_DIGITS, list_folder, reject
@@ -70,10 +71,8 @@ def list_raw_files(
     wrapping = opened.root.relative_to(find_raw_folder(archive, unpacked)).as_posix()
     by_folder = group_files(opened.root, declared, "" if wrapping == "." else f"{wrapping}/")
     if not by_folder:
-        name = name_archive(archive)
-        raise ArchiveError(
-            f"{name} holds no files; name another archive by `make report ARCHIVE=path`, or as `archive` in config.yaml"
-        )
+        advice = "name another archive by `make report ARCHIVE=path`, or as `archive` in config.yaml"
+        raise ArchiveError(f"{_show_archive(archive)} holds no files; {advice}")
     known = InventoryIndex(index, digest_code(["ccreport.inventory.inventory"], (), ()), started_ns, layout_hash)
     listed = [
         list_folder(folder, files, known.open_folder(folder.path), has_layout=declared is not None)
@@ -124,9 +123,14 @@ def _describe_strange(archive: list[Path], root: Path, by_folder: Mapping[Folder
     shown = f"{display_name(paths[0])}{', …' if len(paths) > 1 else ''}" if paths else LAYOUT_NAME
     folder = shlex.quote(str(root)) if archive == [root] else "FOLDER, once it is unpacked,"
     return (
-        f"{name_archive(archive)}: not one of its files ({shown}) is a result or a log that is read; "
+        f"{_show_archive(archive)}: not one of its files ({shown}) is a result or a log that is read; "
         f"`python -m ccreport adopt {folder}` says what is missing"
     )
+
+
+def _show_archive(archive: Sequence[Path]) -> str:
+    """Return the path of an archive, or that of the first of several."""
+    return show_path(archive[0]) + name_archive(archive).removeprefix(archive[0].name)
 
 
 def _list_left_out(members: Iterable[str]) -> Listed:
