@@ -69,6 +69,7 @@ def check_release(wildcards):
     if workflow.is_main_process:
         force_damaged_release()
         check_version(wildcards)
+        warn_of_order()
     if workflow.is_main_process and not is_sample(PLACES) and not is_of_known_authors():
         # Only here, as loading it takes a third of a second.
         from ccreport.publish.declaration import check_named
@@ -113,6 +114,19 @@ def check_version(wildcards):
         from ccreport.publish.release import PUBLISHED
 
         stop(PUBLISHED.format(version=RELEASE["version"], release=release))
+
+
+def warn_of_order():
+    """Warn of a release that is of a lower version than the one before it."""
+    if RELEASE["former"] is None:
+        return
+    # Only here, as other builds have no use for it.
+    from ccreport.publish.changes.differences import ReleaseFolder, describe_order
+
+    former = ReleaseFolder(Path(RELEASE["former"])).version
+    if problem := describe_order(former, RELEASE["version"]):
+        mended = "raise release.version, or name an older release as release.former"
+        warn_once(f"warning: {problem}; {mended}")
 
 
 def read_archive_hash(facts):

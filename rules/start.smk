@@ -87,6 +87,7 @@ onstart:
         if workflow.execution_settings.lock:
             BUILD_LOCKS.append(lock_results(RESULTS))
         check_sources(list_sources())
+        check_former()
         skipped = apply_patches(Job, JobScheduler, find_slurm())
     except InputError as error:
         say_last(f"ccreport: {error}")

@@ -15,7 +15,16 @@ import pyarrow.parquet as pq
 import pytest
 import zstandard
 from archives import ROOT, save_table
-from small_release import EVALUATION, HELLO, NOTHING, make_config, make_results, release_of, save_manifests
+from small_release import (
+    EVALUATION,
+    HELLO,
+    NOTHING,
+    describe_again,
+    make_config,
+    make_results,
+    release_of,
+    save_manifests,
+)
 
 from ccreport.__main__ import main
 from ccreport.archive.manifest import RawFile
@@ -310,6 +319,11 @@ def test_changes_name_what_a_former_release_had_otherwise(release: Path, tmp_pat
     assert "2 changed:\n\n    evaluations/one/report.pdf\n    tables/raw_files/archive.parquet\n" in text
     with pytest.raises(InputError, match="is not a release"):
         release_of(tmp_path, results, former=str(tmp_path))
+    damaged = Path(shutil.copytree(release, tmp_path / "damaged"))
+    (damaged / "evaluations/one/tables/jobs.csv").write_text("changed\n")
+    told = f"damaged is damaged: evaluations/one/tables/jobs.csv: not what {SUMS} says; look closer with `python"
+    with pytest.raises(InputError, match=told):
+        release_of(tmp_path, results, former=str(damaged))
 
 
 def test_a_release_has_a_date_of_its_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -413,7 +427,7 @@ def test_a_published_version_is_not_replaced(release: Path, tmp_path: Path, caps
     target, mended = tmp_path / "public", tmp_path / "mended" / release.name
     shutil.copytree(release, mended)
     (mended / "README.md").write_text("Corrected.\n")
-    write_sums(mended)
+    describe_again(mended)
     given = ["upload", "--release", str(mended), "--target", str(target)]
     # What an upload that was interrupted left of another build is not published: SHA256SUMS is not there yet.
     upload(release, str(target))
@@ -440,7 +454,7 @@ def test_what_only_the_replaced_version_had_is_deleted(
     target, smaller = tmp_path / "public", tmp_path / "smaller" / release.name
     shutil.copytree(release, smaller)
     (smaller / "CHANGES.md").unlink()
-    write_sums(smaller)
+    describe_again(smaller)
     upload(release, str(target))
     (target / "2.1/kept").write_text("mine")
     # Neither file is below the target, whatever a list there says.
@@ -497,6 +511,24 @@ def test_a_damaged_release_is_not_uploaded(release: Path, tmp_path: Path) -> Non
         upload(copy, str(tmp_path / "public"))
 
 
+def test_a_release_that_is_not_what_its_descriptors_or_the_hash_beside_it_say_is_not_uploaded(
+    release: Path, tmp_path: Path
+) -> None:
+    copy = Path(shutil.copytree(release, tmp_path / "2.1"))
+    table = "evaluations/one/tables/jobs.csv"
+    with (copy / table).open("a") as stream:
+        stream.write("changed\n")
+    write_sums(copy)
+    with pytest.raises(InputError, match=rf"2\.1 is damaged: {table}: other bytes than datapackage\.json says \(and "):
+        upload(copy, str(tmp_path / "public"))
+    shutil.rmtree(copy)
+    shutil.copytree(release, copy)
+    (tmp_path / "2.1.sha256").write_text(f"{HELLO}  2.1/{SUMS}\n")
+    with pytest.raises(InputError, match=rf"2\.1 is damaged: 2\.1\.sha256: says {HELLO}, but {SUMS} has "):
+        upload(copy, str(tmp_path / "public"))
+    assert not (tmp_path / "public").exists()
+
+
 def test_a_release_goes_by_its_own_version_and_without_files_that_it_does_not_list(
     release: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -508,7 +540,8 @@ def test_a_release_goes_by_its_own_version_and_without_files_that_it_does_not_li
     assert not (tmp_path / "public/2.1/raw/extra").exists()
     for text in ("version: ../up\n", "title: A\n"):
         (copy / "CITATION.cff").write_text(text)
-        write_sums(copy)
+        (copy / "raw/extra").unlink(missing_ok=True)
+        describe_again(copy)
         with pytest.raises(InputError, match=r"3\.0: CITATION\.cff (does not say the|has the) version"):
             upload(copy, str(tmp_path / "public"))
 

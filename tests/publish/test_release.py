@@ -227,3 +227,26 @@ def test_a_refreshed_report_says_what_changed_since_the_release(archive: Path, p
     assert added == [f"{SWEEP_JOB}/{name}:10.201.1.2:3:10.0ms" for name in ("pre-netem", "src-cmd", "ss")]
     # The tables are others now, and so is their hash.
     assert set(read_hashes(done.results / "report")).isdisjoint(read_hashes(release / "site"))
+
+
+def test_a_damaged_former_release_is_refused_before_the_first_job_and_a_later_one_is_told(
+    archive: Path, published: Build, release: Path, tmp_path: Path
+) -> None:
+    declared = {"creators": [{"name": "Ada Example"}], "license": "CC-BY-4.0"}
+    damaged = Path(shutil.copytree(release, tmp_path / "damaged"))
+    table = "evaluations/esnet-dtn/tables/jobs.csv"
+    (damaged / table).write_text("changed\n")
+    for rule in ("report", "publish"):
+        settings = declared | {"version": "3", "former": str(damaged)}
+        done = build(rule, list_places(archive), published.results.parent, release=settings)
+        assert done.returncode == 1
+        assert not done.jobs
+        assert done.output.splitlines()[-1].startswith(
+            f"ccreport: {damaged} is damaged: {table}: not what SHA256SUMS says; look closer with `python -m ccreport"
+        )
+    settings = declared | {"version": "0.9", "former": str(release)}
+    done = build("publish", list_places(archive), published.results.parent, "-n", release=settings)
+    assert done.returncode == 0, done.output
+    assert (
+        done.output.count("warning: version 0.9 is compared as the later one of 1; raise release.version, or name") == 1
+    )

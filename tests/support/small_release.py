@@ -8,11 +8,15 @@ import jsonschema
 from archives import EPOCH, ROOT, make_table, save_table
 
 from ccreport.archive.manifest import Manifest, RawFile, write_manifests
+from ccreport.archive.pack import list_files
 from ccreport.compare.claims import judge_claims
 from ccreport.core.declarations import load_yaml
 from ccreport.core.declared_files import fill_defaults
 from ccreport.measure import EXPERIMENT_TABLES
+from ccreport.publish import CRATE
 from ccreport.publish.release import publish
+from ccreport.publish.sums import write_sums
+from ccreport.storage.sums import hash_file, hash_sums
 from ccreport.summarise.database import list_views
 
 EVALUATION = """\
@@ -124,3 +128,26 @@ def release_of(folder: Path, results: Path, archive: list[Path] | None = None, *
         replace=declared.get("replace", False),
     )
     return release
+
+
+def describe_again(release: Path) -> None:
+    """Let the RO-Crate and SHA256SUMS of a release say what its files now are, as those of another release would."""
+    crate = json.loads((release / CRATE).read_bytes())
+    there = {path.as_posix(): hash_file(release / path) for path in list_files(release)}
+    kept = []
+    for entity in crate["@graph"]:
+        name = entity["@id"]
+        if name in there and "sha256" in entity:
+            entity |= {"sha256": there[name], "contentSize": str((release / name).stat().st_size)}
+        elif "sha256" in entity and name.endswith("/"):
+            entity["sha256"] = hash_sums({path: sum_ for path, sum_ in there.items() if path.startswith(name)})
+        elif "sha256" in entity:
+            continue
+        kept.append(entity)
+    names = {entity["@id"] for entity in kept}
+    for entity in kept:
+        for key in ("hasPart", "object", "result"):
+            if key in entity:
+                entity[key] = [end for end in entity[key] if end["@id"] in names]
+    (release / CRATE).write_text(json.dumps(crate | {"@graph": kept}))
+    write_sums(release)

@@ -26,6 +26,7 @@ from ccreport.publish.changes.compare import Section, _describe_figure, compare_
 from ccreport.publish.changes.declared_parts import list_differences
 from ccreport.publish.changes.differences import Exhibit, ReleaseFolder, list_exhibits
 from ccreport.publish.changes.former import compare_former
+from ccreport.publish.checks.sums import check_sums
 from ccreport.publish.release import publish
 from ccreport.publish.sums import write_sums
 from ccreport.report.markup.content_security import META, POLICY
@@ -642,6 +643,25 @@ def test_the_page_of_changes_and_changes_of_the_release_have_the_same_in_them(ol
 def test_a_report_without_a_former_release_says_so(tmp_path: Path) -> None:
     compare_former(make_config(), tmp_path, [], [], tmp_path / "changes.md")
     assert (tmp_path / "changes.md").read_text() == ""
+
+
+def test_a_damaged_former_release_is_refused_as_diff_refuses_it(
+    old: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    damaged = Path(shutil.copytree(old, tmp_path / "damaged"))
+    (damaged / "evaluations/one/tables/jobs.csv").write_text("changed\n")
+    assert main(["diff", str(damaged), str(old)]) == 2
+    told = capsys.readouterr().err.removeprefix("ccreport: ").rstrip("\n")
+    assert "is damaged: evaluations/one/tables/jobs.csv: not what SHA256SUMS says" in told
+    with pytest.raises(InputError, match=f"^{re.escape(told)}$"):
+        compare_former(make_config(former=str(damaged)), tmp_path, [], [], tmp_path / "changes.md")
+    assert not (tmp_path / "changes.md").exists()
+    # Raw files are not compared, and may be many: only their list is read.
+    shutil.rmtree(damaged)
+    shutil.copytree(old, damaged)
+    (damaged / "raw/raw.tar.zst").write_bytes(b"changed")
+    check, *_ = check_sums(damaged, [], has_raw=False)
+    assert check.state == "passed"
 
 
 def test_a_former_release_that_is_none_is_refused(tmp_path: Path) -> None:

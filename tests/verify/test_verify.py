@@ -14,6 +14,7 @@ from types import SimpleNamespace
 from typing import Any
 
 import polars as pl
+import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from archives import ROOT, make_table, save_table
@@ -28,18 +29,19 @@ from ccreport.core.csv_files import write_csv
 from ccreport.core.declarations import load_yaml
 from ccreport.core.tables import load_schema
 from ccreport.publish import CRATE, PACKAGE, SUMS
+from ccreport.publish.checks import FAILED, PASSED, UNCHECKED, Check
+from ccreport.publish.checks.descriptors import check_crate, check_package
+from ccreport.publish.checks.sums import check_beside, check_sums
 from ccreport.publish.sums import read_sums, write_sums
 from ccreport.publish.upload import upload
 from ccreport.report.markup.content_security import META, POLICY
 from ccreport.storage.sums import hash_file
-from ccreport.verify import FAILED, PASSED, UNCHECKED, Check, compare, recompute
+from ccreport.verify import compare, recompute
 from ccreport.verify.cells import check_csv
 from ccreport.verify.claims import check_claims
-from ccreport.verify.descriptors import check_crate, check_package
 from ccreport.verify.ledger import check_ledger, check_raw
 from ccreport.verify.recompute import check_recomputed
 from ccreport.verify.schemas import check_schemas
-from ccreport.verify.sums import check_sums
 from ccreport.verify.verify import verify
 
 
@@ -290,6 +292,61 @@ def test_a_folder_that_is_gone_is_one_line_of_each_check(release: Path, capsys: 
     assert not [line for line in said if line.startswith("tables/") and not line.startswith("tables/:")]
 
 
+def test_folders_and_files_with_other_names_are_one_line_each(
+    release: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (release / "tables").rename(release / "tabs")
+    (release / "LICENSE").rename(release / "LICENCE")
+    (release / "extra/sub").mkdir(parents=True)
+    for name in ("a", "sub/b"):
+        (release / "extra" / name).write_text(name)
+    files_count = sum(path.is_file() for path in (release / "tabs").rglob("*"))
+    assert verify(str(release), quick=True) == 1
+    said = [line.strip() for line in capsys.readouterr().out.splitlines()]
+    assert f"tables/: renamed to tabs/, by the hash in {SUMS} ({files_count} files)" in said
+    assert f"LICENSE: renamed to LICENCE, by the hash in {SUMS}" in said
+    assert f"extra/: not listed in {SUMS} (2 files)" in said
+    assert f"tabs/: not described in {CRATE} ({files_count} files)" in said
+    assert not [line for line in said if line.startswith(("tables/", "tabs/", "extra/")) and "/:" not in line]
+
+
+def test_the_hash_beside_a_release_is_compared(
+    published: Path, release: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    place = release.rename(tmp_path / "9.9")
+    shutil.copy(published.with_name("2.1.sha256"), tmp_path / "9.9.sha256")
+    for name in ("2.1.tar.zst.sha256", "2.1.tar.zst"):
+        shutil.copy(published.with_name(name), tmp_path)
+    for path, of in ((tmp_path / "2.1.tar.zst", "2.1.tar.zst"), (place, SUMS)):
+        beside = path.with_name(f"{path.name}.sha256")
+        told = beside.read_text()
+        assert check_beside(path) == Check(beside.name, f"the hash told beside the release is that of its {of}")
+        for text, other in (("", "no SHA-256"), (told.replace(told[:64], "f" * 64), "f" * 64)):
+            beside.write_text(text)
+            failure = f"{beside.name}: says {other}, but {of} has {told[:64]}"
+            assert check_beside(path) == Check(beside.name, failures=(failure,))
+    assert verify(str(place), quick=True) == 1
+    first, second, *_, verdict, _ = capsys.readouterr().out.splitlines()
+    assert (first, second.strip()) == ("FAILED       9.9.sha256", failure)
+    assert re.fullmatch(rf"FAILED: {place}: .+, version 2\.1, in a folder that is named 9\.9 \(quick: .*", verdict)
+    (tmp_path / "9.9.sha256").unlink()
+    assert check_beside(place) is None
+
+
+def test_the_verdict_names_title_and_version(release: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert verify(str(release), quick=True) == 0
+    verdict = capsys.readouterr().out.splitlines()[-2]
+    assert re.fullmatch(rf"verified: {release}: .+, version 2\.1 \(quick: .*", verdict), verdict
+
+
+def test_an_interrupted_publication_is_told(release: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    release.rename(tmp_path / ".2.2.part")
+    (tmp_path / "2.2").mkdir()
+    assert main(["verify", str(tmp_path / "2.2"), "--quick"]) == 2
+    told = "has no SHA256SUMS: a publication was interrupted here; publish the version again"
+    assert capsys.readouterr().err == f"ccreport: {tmp_path / '2.2'} {told}\n"
+
+
 def test_what_is_damaged_is_not_relied_on(release: Path, capsys: pytest.CaptureFixture[str]) -> None:
     flip(release / "tables/runs/archive.parquet")
     flip(release / "code/config.yaml")
@@ -372,6 +429,17 @@ def test_tables_that_break_their_schema_are_named(release: Path) -> None:
     make_table("flows", rows).rename({"flow_id": "flow"}).write_parquet(release / path)
     (said,) = check_schemas(release, [path]).failures
     assert said.startswith(f"{path}: columns other than their schema: ")
+    assert "missing (flow_id)" in said
+    assert "unknown (flow)" in said
+    # As a program leaves a table that does not know what else a column has than its type.
+    bare = load_schema("flows").arrow
+    others = pa.schema([field.remove_metadata() for field in bare])
+    pq.write_table(make_table("flows", rows).to_arrow().cast(bare).cast(others), release / path)
+    (said,) = check_schemas(release, [path]).failures
+    first = ", ".join(sorted(bare.names)[:3])
+    assert said.startswith(f"{path}: columns other than their schema: no description ({first} and ")
+    assert "no unit (" in said
+    assert "type" not in said
     (release / path).write_bytes(b"PAR1")
     assert check_schemas(release, [path]).failures[0].startswith(f"{path}: cannot be read (")
 

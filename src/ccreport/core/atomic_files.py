@@ -19,7 +19,7 @@ T = TypeVar("T")
 @contextmanager
 def replace_folder(folder: Path) -> Iterator[Path]:
     """Give a new folder beside `folder`, whose place it takes at the end; after an error nothing is left of it."""
-    aside = _name_aside(folder)
+    aside = name_aside(folder)
     shutil.rmtree(aside, ignore_errors=True)
     aside.mkdir(parents=True)
     try:
@@ -68,7 +68,7 @@ def replace_file(path: Path) -> Iterator[Path]:
 
     Who has a second name for the former file keeps what it held.
     """
-    aside = _name_aside(path)
+    aside = name_aside(path)
     path.parent.mkdir(parents=True, exist_ok=True)
     aside.unlink(missing_ok=True)
     try:
@@ -84,5 +84,6 @@ def replace_text(path: Path, text: str) -> None:
         aside.write_text(text, encoding="utf-8")
 
 
-def _name_aside(path: Path) -> Path:
+def name_aside(path: Path) -> Path:
+    """Return where a file or folder is written before it takes its place; it stays there where that was interrupted."""
     return path.with_name(f".{path.name}.part")

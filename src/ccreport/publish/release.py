@@ -12,15 +12,16 @@ from ccreport.core.atomic_files import replace_folder
 from ccreport.core.declarations import SCHEMAS
 from ccreport.core.errors import InputError
 from ccreport.publish import SUMS
+from ccreport.publish.checks.sums import require_whole
 from ccreport.publish.crate import write_crate
 from ccreport.publish.datapackage import write_package
 from ccreport.publish.declaration import Release, declare_release
 from ccreport.publish.provenance import RECORDS, list_actions
 from ccreport.publish.stage import check_raw, copy_tree, stage_raw, stage_results, stage_tables
-from ccreport.publish.sums import read_sums, write_sums
+from ccreport.publish.sums import name_beside, read_beside, read_sums, write_sums
 from ccreport.publish.texts import write_changes, write_citation, write_readme
 from ccreport.publish.views import write_views
-from ccreport.storage.sums import hash_file, parse_sums
+from ccreport.storage.sums import hash_file
 
 PUBLISHED: Final = (
     "version {version} is published already with other contents, and {release} stays as it is; raise release.version, "
@@ -72,15 +73,15 @@ def publish(
         if is_other:
             # Of the release that is replaced; beside another folder it would be another release of the same version.
             packed.unlink(missing_ok=True)
-            packed.with_name(f"{packed.name}.sha256").unlink(missing_ok=True)
+            name_beside(packed).unlink(missing_ok=True)
     if is_other:
         print(f"{declared.version} was there with other contents and is replaced")
-    release.with_name(f"{release.name}.sha256").write_text(f"{sha256}  {release.name}/{SUMS}\n", encoding="utf-8")
+    name_beside(release).write_text(f"{sha256}  {release.name}/{SUMS}\n", encoding="utf-8")
     print(f"release {declared.version}: {release}, sha256 of its SHA256SUMS {sha256}")
     if settings["release"]["pack"]:
         pack_folder(release, packed, moment_s, root=f"{shown[0].stem}-{declared.version}")
         sha256 = hash_file(packed)
-        packed.with_name(f"{packed.name}.sha256").write_text(f"{sha256}  {packed.name}\n", encoding="utf-8")
+        name_beside(packed).write_text(f"{sha256}  {packed.name}\n", encoding="utf-8")
         print(f"packed: {packed}, sha256 {sha256}")
 
 
@@ -113,9 +114,7 @@ def _read_name(release: Path) -> str | None:
     try:
         read_sums(release)
     except InputError:
-        beside = release.with_name(f"{release.name}.sha256")
-        told = parse_sums(beside.read_text(encoding="utf-8"), beside.name) if beside.is_file() else {}
-        return told.get(f"{release.name}/{SUMS}")
+        return read_beside(release)
     return hash_file(release / SUMS)
 
 
@@ -149,10 +148,12 @@ def list_shown(evaluations: list[Path], sections: list[Path]) -> list[Path]:
 
 
 def find_former(settings: dict[str, Any]) -> Path | None:
-    """Return the release that the configuration names as the former one; raise InputError where it is none."""
+    """Return the release that the configuration names as the former one; raise InputError for none or a damaged one."""
     former = Path(settings["release"]["former"]) if settings["release"]["former"] else None
     if former is not None and not (former / "CITATION.cff").is_file():
         raise InputError(f"release.former: {former} is not a release; name the folder of one, or null")
+    if former is not None:
+        require_whole(former, former, [], has_raw=False)
     return former
 
 

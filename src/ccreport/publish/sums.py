@@ -13,6 +13,7 @@ from ccreport.core.errors import InputError
 from ccreport.core.schema_problems import FOLDER_OF_RELEASE, MAKES_RELEASE, guess_path, guess_release
 from ccreport.publish import SUMS
 from ccreport.storage.sums import format_sums, hash_file, unescape
+from ccreport.storage.sums import parse_sums as parse_lines
 
 # d2a8…  tables/runs/archive.parquet · \d2a8…  raw/a\nb
 LINE: Final = re.compile(r"(?P<escape>\\?)(?P<sum>[0-9a-f]{64})  (?P<path>.+)")
@@ -68,6 +69,18 @@ def list_damage(folder: Path, sums: Mapping[str, str], name: str = SUMS) -> Iter
             yield f"{path}: missing"
         elif hash_file(folder / path) != sha256:
             yield f"{path}: not what {name} says"
+
+
+def name_beside(path: Path) -> Path:
+    """Return the file beside a release's folder or packed file that has the hash for the whole of it."""
+    return path.with_name(f"{path.name}.sha256")
+
+
+def read_beside(path: Path) -> str | None:
+    """Return the hash told beside a release's folder or packed file; None where there is not one."""
+    beside = name_beside(path)
+    told = parse_lines(beside.read_text("utf-8", "replace"), beside.name) if beside.is_file() else {}
+    return next(iter(told.values())) if len(told) == 1 else None
 
 
 def find_damage(release: Path, *, is_packed: bool) -> list[str]:

@@ -16,6 +16,8 @@ from ccreport.core.declarations import SCHEMAS, load_yaml
 from ccreport.core.errors import InputError
 from ccreport.core.schema_problems import FOLDER_OF_RELEASE, find_release_problem
 from ccreport.publish import SUMS
+from ccreport.publish.checks.descriptors import check_crate, check_package
+from ccreport.publish.checks.sums import check_beside
 from ccreport.publish.sums import list_damage, parse_sums, read_sums, say_damage
 from ccreport.storage.copy import copy_files, read_there, remove_files
 from ccreport.storage.places import is_remote
@@ -100,11 +102,17 @@ def _find_other(release: Path, place: str, published: bytes | None) -> str | Non
 
 
 def _read_whole(release: Path) -> dict[str, str]:
-    """Return the SHA256SUMS of a release of which all files are as it says; raise InputError for anything else."""
+    """Return the SHA256SUMS of a release that is as it and the descriptors say; raise InputError for another."""
     sums = read_sums(release)
     if problem := find_release_problem(release):
         raise InputError(f"{release} is not a release: {problem}; {FOLDER_OF_RELEASE}")
-    if damage := list(list_damage(release, sums)):
+    damage = list(list_damage(release, sums)) or [
+        failure
+        for check in (check_beside(release.resolve()), check_package(release, sums), check_crate(release, sums))
+        if check
+        for failure in check.failures
+    ]
+    if damage:
         version = release.resolve().name
         raise InputError(DAMAGED.format(release=release, damage=say_damage(damage), version=version))
     return sums

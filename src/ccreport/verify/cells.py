@@ -15,8 +15,8 @@ import polars as pl
 from ccreport.core.csv_files import write_csv
 from ccreport.core.tables import load_schema
 from ccreport.core.text import count_things
-from ccreport.verify import FAULTS, Check, describe_cause
-from ccreport.verify.descriptors import name_table
+from ccreport.publish.checks import FAULTS, Check, describe_cause
+from ccreport.publish.checks.descriptors import name_table
 
 SHOWN: Final = 5
 EVALUATIONS: Final = "evaluations/"

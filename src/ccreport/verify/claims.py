@@ -9,8 +9,8 @@ import yaml
 
 from ccreport.compare.claims import judge_claims
 from ccreport.publish import EXPLANATIONS, WHOLE
+from ccreport.publish.checks import Check
 from ccreport.summarise.database import list_views
-from ccreport.verify import Check
 from ccreport.verify.compare import list_other_cells
 from ccreport.verify.recompute import list_evaluations
 

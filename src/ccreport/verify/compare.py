@@ -12,9 +12,9 @@ import polars as pl
 
 from ccreport.core.tables import load_schema
 from ccreport.core.text import count_things
-from ccreport.verify import FAULTS, describe_cause
+from ccreport.publish.checks import FAULTS, describe_cause
+from ccreport.publish.checks.descriptors import name_table
 from ccreport.verify.cells import SHOWN, list_other_texts, name_row
-from ccreport.verify.descriptors import name_table
 
 
 @dataclass(frozen=True)

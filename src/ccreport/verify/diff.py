@@ -5,17 +5,15 @@ import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
-from ccreport.archive.layout_groups import sort_naturally
 from ccreport.core.errors import InputError
 from ccreport.publish import SUMS
 from ccreport.publish.changes.compare import Section, compare_releases, format_html, format_text
-from ccreport.publish.changes.differences import ReleaseFolder
-from ccreport.publish.sums import say_damage
+from ccreport.publish.changes.differences import ReleaseFolder, describe_order
+from ccreport.publish.checks import FAULTS, describe_cause
+from ccreport.publish.checks.sums import require_whole
 from ccreport.storage.writable import check_file
-from ccreport.verify import FAULTS, describe_cause
 from ccreport.verify.cells import check_csv
 from ccreport.verify.fetch import open_release
-from ccreport.verify.sums import check_sums
 
 
 def diff(old: str, new: str, /, *, html: str = "", full: bool = False) -> int:
@@ -32,13 +30,14 @@ def diff(old: str, new: str, /, *, html: str = "", full: bool = False) -> int:
                 check_file(Path(html), "--html")
             opened = [(place, *open_release(place, Path(work, side))) for side, place in (("old", old), ("new", new))]
             for place, folder, left_out in opened:
-                _require_sums(place, folder, left_out)
+                require_whole(place, folder, left_out)
             before, after = (ReleaseFolder(folder) for _, folder, _ in opened)
             sides = ((old, before), (new, after))
             for place, side in sides:
                 _require_parts(place, side)
             about = f"{before.title} ({old}) and {after.title} ({new})"
-            _warn_of_order(before, after)
+            if problem := describe_order(before.version, after.version):
+                print(f"ccreport: {problem}; give the older release first to see what was added", file=sys.stderr)
             is_same = before.files == after.files
             if is_same:
                 about += f": the same release, all {len(before.files)} files have the same SHA-256"
@@ -59,21 +58,6 @@ def diff(old: str, new: str, /, *, html: str = "", full: bool = False) -> int:
     if html:
         Path(html).write_text(format_html("Two releases compared", about, sections), encoding="utf-8")
     return 0
-
-
-def _warn_of_order(before: ReleaseFolder, after: ReleaseFolder) -> None:
-    """Say so where the version given second is the older one: what it lacks is called removed."""
-    versions = [str(side.version) for side in (before, after)]
-    if sort_naturally(set(versions)) == versions[::-1]:
-        order = "; give the older release first to see what was added"
-        print(f"ccreport: version {versions[1]} is compared as the later one of {versions[0]}{order}", file=sys.stderr)
-
-
-def _require_sums(place: str, folder: Path, left_out: list[str]) -> None:
-    """Raise InputError where a file of a release is not what its SHA256SUMS says: it would pass for a difference."""
-    if failures := check_sums(folder, left_out)[0].failures:
-        closer = f"look closer with `python -m ccreport verify {place}`"
-        raise InputError(f"{place} is damaged: {say_damage(failures)}; {closer}")
 
 
 def _require_parts(place: str, side: ReleaseFolder) -> None:

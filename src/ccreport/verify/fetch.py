@@ -8,6 +8,7 @@ from typing import Final
 from urllib.parse import quote_from_bytes
 
 from ccreport.archive.unpack import looks_packed, unpack_archive
+from ccreport.core.atomic_files import name_aside
 from ccreport.core.errors import InputError
 from ccreport.core.schema_problems import (
     KNOWN_BY,
@@ -57,6 +58,8 @@ def open_release(place: str, work: Path) -> tuple[Path, list[str]]:
     if found is None:
         if (path / PACKAGE).is_file() or (path / CRATE).is_file():
             raise InputError(f"{place} looks like a release whose {SUMS} is missing; get it again from its publisher")
+        if name_aside(path.resolve()).is_dir():
+            raise InputError(f"{place} has no {SUMS}: a publication was interrupted here; publish the version again")
         raise InputError(f"{place} has no {SUMS}; {guess_release(path, NAMED)}")
     if problem := find_release_problem(found):
         is_inside = any((found.resolve().parent / name).exists() for name in KNOWN_BY)

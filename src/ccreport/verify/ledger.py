@@ -10,24 +10,16 @@ from ccreport.archive.parts import PARTS, open_archive
 from ccreport.core.text import count_things, display_name
 from ccreport.ingest.readers import INGESTED_TABLES
 from ccreport.publish import SUMS, WHOLE
+from ccreport.publish.checks import Check
+from ccreport.publish.checks.raw_archive import find_archive
 from ccreport.publish.stage import WITHOUT_BYTES
 from ccreport.publish.sums import parse_sums
 from ccreport.storage.sums import hash_file
-from ccreport.verify import Check
 
-BESIDE: Final = ("archive.json", SUMS)
 NO_ARCHIVE: Final = (
     "the release has only the list of its raw files; put the packed archive into its raw/, or its parts into "
     f"raw/{PARTS}/"
 )
-
-
-def find_archive(release: Path) -> list[Path]:
-    """Return the raw archive of a release, one file or its parts; nothing where it has only the list."""
-    folder = release / "raw"
-    parts = sorted(path for path in (folder / PARTS).glob("*") if path.is_file())
-    found = [path for path in sorted(folder.glob("*")) if path.is_file() and path.name not in BESIDE]
-    return parts or found[:1]
 
 
 def check_raw(release: Path, work: Path) -> Check:

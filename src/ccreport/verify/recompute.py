@@ -23,12 +23,13 @@ from ccreport.core.declarations import SCHEMAS
 from ccreport.core.evaluation import load_evaluation
 from ccreport.core.text import count_things
 from ccreport.publish import EXPLANATIONS, LAYOUT, WHOLE
+from ccreport.publish.checks import Check
+from ccreport.publish.checks.raw_archive import find_archive
 from ccreport.publish.datapackage import COMPARED, FORMATS
 from ccreport.publish.stage import SUMMARY_KINDS, stage_code, stage_tables, write_yaml
 from ccreport.storage.sums import hash_file
-from ccreport.verify import Check
 from ccreport.verify.compare import compare_files
-from ccreport.verify.ledger import NO_ARCHIVE, find_archive
+from ccreport.verify.ledger import NO_ARCHIVE
 
 NAME: Final = "recomputed"
 # What of the code decides what tables hold; documents and pages do not.

@@ -1,7 +1,8 @@
 """Every Parquet table of a release against the schema in the release: columns, types, bounds, keys."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
+from typing import Final
 
 import duckdb
 import polars as pl
@@ -11,10 +12,13 @@ import pyarrow.parquet as pq
 from ccreport.core.tables import TableSchema, find_broken_values, load_schema
 from ccreport.core.text import count_things
 from ccreport.publish import WHOLE
+from ccreport.publish.checks import FAULTS, Check, describe_fault
+from ccreport.publish.checks.descriptors import SCHEMAS, name_table
 from ccreport.publish.keys import list_foreign_keys
 from ccreport.summarise.database import quote_name, read_files
-from ccreport.verify import FAULTS, Check, describe_fault
-from ccreport.verify.descriptors import SCHEMAS, name_table
+
+# Of many columns with the same fault.
+SHOWN: Final = 3
 
 
 def check_schemas(release: Path, paths: Iterable[str]) -> Check:
@@ -42,17 +46,32 @@ def _check_table(release: Path, path: str) -> Iterator[str]:
 
 
 def _find_other_columns(found: pa.Schema, declared: pa.Schema) -> list[str]:
-    """Return the columns that only one side has, or whose type, unit or description is another there."""
+    """Return what is not as declared, each with the columns of which it is so: that they are there, or a property."""
     left, right = ({field.name: _describe(field) for field in side} for side in (found, declared))
-    if found.names != declared.names and not left.keys() ^ right.keys():
+    others: dict[str, list[str]] = {}
+    for name in sorted(left.keys() | right.keys()):
+        own, meant = left.get(name, {}), right.get(name, {})
+        others.setdefault("" if own and meant else "missing" if meant else "unknown", []).append(name)
+        for key in sorted(own.keys() | meant.keys() if own and meant else ()):
+            if own.get(key) != meant.get(key):
+                fault = f"type {own[key]} for {meant[key]}" if key == "type" else f"another {key}"
+                others.setdefault(fault if key in own else f"no {key}", []).append(name)
+    others.pop("", None)
+    if not others and found.names != declared.names:
         return ["their order"]
-    return sorted(name for name in left.keys() | right.keys() if left.get(name) != right.get(name))
+    return [f"{fault} ({_name_some(names)})" for fault, names in others.items()]
 
 
-def _describe(field: pa.Field) -> tuple[str, bool, dict[bytes, bytes]]:
-    own = {key: text for key, text in (field.metadata or {}).items() if not key.startswith(b"PARQUET:")}
+def _name_some(names: Sequence[str]) -> str:
+    more = f" and {len(names) - SHOWN} more" if len(names) > SHOWN else ""
+    return f"{', '.join(names[:SHOWN])}{more}"
+
+
+def _describe(field: pa.Field) -> dict[str, object]:
+    """Return the properties of a column by name: type, whether it may be empty, description, unit and others."""
+    own = {key.decode(): text for key, text in (field.metadata or {}).items() if not key.startswith(b"PARQUET:")}
     # Parquet calls the items of a list elements.
-    return str(field.type).replace("<element: ", "<item: "), field.nullable, own
+    return {"type": str(field.type).replace("<element: ", "<item: "), "rule on empty cells": field.nullable, **own}
 
 
 def _check_keys(release: Path, path: str, schema: TableSchema) -> Iterator[str]:

@@ -1,32 +1,35 @@
 """A release verified: all checks one after the other, their summary as text and as a page, and a status for scripts."""
 
+import re
 import sys
 import tempfile
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from fnmatch import fnmatchcase
-from pathlib import Path, PurePosixPath
+from pathlib import Path
 from typing import Final
+
+import yaml
 
 from ccreport import __version__
 from ccreport.core.declarations import SCHEMAS
 from ccreport.core.declared_files import DeclarationError
 from ccreport.core.errors import InputError
 from ccreport.publish import SUMS
+from ccreport.publish.checks import FAILED, FAULTS, UNCHECKED, Check, describe_fault
+from ccreport.publish.checks.descriptors import check_crate, check_package
+from ccreport.publish.checks.sums import check_beside, check_sums, gather_folders
 from ccreport.report.markup.escape import show_text
 from ccreport.report.markup.standalone_page import format_page, format_paragraph, format_rows
 from ccreport.storage.places import is_remote
 from ccreport.storage.sums import hash_file
 from ccreport.storage.writable import check_file
-from ccreport.verify import FAILED, FAULTS, UNCHECKED, Check, describe_fault
 from ccreport.verify.cells import check_csv
 from ccreport.verify.claims import check_claims
-from ccreport.verify.descriptors import check_crate, check_package
 from ccreport.verify.fetch import open_release
 from ccreport.verify.ledger import check_ledger, check_raw
 from ccreport.verify.recompute import check_recomputed
 from ccreport.verify.schemas import check_schemas
-from ccreport.verify.sums import check_sums
 
 SHOWN: Final = 50
 RAW_LIST: Final = f"raw/{SUMS}"
@@ -39,6 +42,9 @@ TRUSTED: Final = {
     "claims": ("raw/archive.json", "tables/*", "evaluations/*", "code/config.yaml"),
     "recomputed": ("raw/*", "code/config.yaml", "code/layout.*", "evaluations/*.yaml", "evaluations/*/expected/*"),
 }
+CITATION: Final = "CITATION.cff"
+# What a folder may be named that is of a version: 1.0 · v2.1-rc1
+VERSION: Final = re.compile(r"v?\d+(\.\d+)*([-+]\w+)?")
 EVALUATION_SCHEMA: Final = "evaluation.schema.yaml"
 
 
@@ -56,11 +62,14 @@ def verify(place: str, /, *, quick: bool, html: str = "") -> int:
         if html and not is_remote(place) and Path(html).resolve().is_relative_to(release):
             raise InputError(f"{html} is inside of the release; name a page elsewhere")
         sha256 = hash_file(release / SUMS)
-        checks = list(_list_checks(release, left_out, Path(work), quick=quick))
+        told = None if is_remote(place) else check_beside(Path(place) if Path(place).is_file() else release)
+        checks = [_say(told)] if told else []
+        checks += _list_checks(release, left_out, Path(work), quick=quick)
+        about = _describe_release(release, "" if is_remote(place) or Path(place).is_file() else release.name)
     states = [check.state for check in checks]
     verdict = FAILED if FAILED in states else UNCHECKED if UNCHECKED in states else "verified"
     asked = " (quick: the tables were not made anew)" if quick else ""
-    head = f"{verdict}: {place}{asked}"
+    head = f"{verdict}: {place}{about}{asked}"
     print(f"{show_text(head)}\n{sha256}  {SUMS}", flush=True)
     if html:
         page = _format_page(f"{head}; SHA-256 of its {SUMS} {sha256}", checks)
@@ -68,11 +77,22 @@ def verify(place: str, /, *, quick: bool, html: str = "") -> int:
     return 1 if FAILED in states else 2 if UNCHECKED in states else 0
 
 
+def _describe_release(release: Path, name: str) -> str:
+    """Return title and version of a release, by its CITATION.cff, and that its folder is named as another version."""
+    try:
+        cited = yaml.safe_load((release / CITATION).read_bytes())
+        title, version = str(cited["title"]), str(cited["version"])
+    except FAULTS:
+        return ""
+    is_other = VERSION.fullmatch(name) and name.removeprefix("v") != version.removeprefix("v")
+    return f": {title}, version {version}" + (f", in a folder that is named {name}" if is_other else "")
+
+
 def _list_checks(release: Path, left_out: list[str], work: Path, *, quick: bool) -> Iterator[Check]:
     """Yield each check when it is done, after a line on it was printed."""
     sums, there, damaged = check_sums(release, left_out)
     for listed in (sums, check_package(release, there), check_crate(release, there)):
-        yield _say(replace(listed, failures=_gather_folders(release, listed.failures)))
+        yield _say(replace(listed, failures=gather_folders(release, listed.failures)))
     # Also of files that are not as SHA256SUMS says: it tells which cell was changed.
     yield _say(_try("csv", release, lambda: check_csv(release, there, work)))
     later: dict[str, Callable[[], Check]] = {
@@ -89,20 +109,6 @@ def _list_checks(release: Path, left_out: list[str], work: Path, *, quick: bool)
             yield _say(Check(name, unchecked=f"it reads what is not as {SUMS} says: {', '.join(unfit[:5])}"))
             continue
         yield _say(_try(name, release, check))
-
-
-def _gather_folders(release: Path, failures: Sequence[str]) -> tuple[str, ...]:
-    """Return failures, `path: reason` each; of the files of a folder that is not there, one for each reason."""
-    gathered: dict[tuple[str, str], list[str]] = {}
-    for failure in failures:
-        path, _, reason = failure.partition(": ")
-        folders = [folder for folder in reversed(PurePosixPath(path).parents) if not (release / folder).exists()]
-        gathered.setdefault((f"{folders[0]}/" if folders else path, reason), []).append(failure)
-    return tuple(
-        failure
-        for (place, reason), same in gathered.items()
-        for failure in (same if len(same) == 1 else [f"{place}: {reason} ({len(same):,} files)"])
-    )
 
 
 def _try(name: str, release: Path, check: Callable[[], Check]) -> Check:

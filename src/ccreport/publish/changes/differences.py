@@ -10,6 +10,7 @@ from typing import Any, Final
 import polars as pl
 import yaml
 
+from ccreport.archive.layout_groups import sort_naturally
 from ccreport.archive.pack import list_files
 from ccreport.core.errors import InputError
 from ccreport.core.tables import load_schema
@@ -84,6 +85,12 @@ class ReleaseFolder:
         """Return version and day."""
         cited = _load(self.folder / "CITATION.cff")
         return f"version {cited['version']} of {cited['date-released']}"
+
+
+def describe_order(before: str | None, after: str | None) -> str:
+    """Return what is odd about comparing two versions where the later one is the lower; nothing where it is not."""
+    is_lower = sort_naturally({str(before), str(after)}) == [str(after), str(before)]
+    return f"version {after} is compared as the later one of {before}" if is_lower else ""
 
 
 def _load(path: Path) -> dict[str, Any]:

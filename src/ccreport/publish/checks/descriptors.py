@@ -8,10 +8,10 @@ from typing import Any, Final
 from ccreport.core.tables import load_schema
 from ccreport.core.text import count_things
 from ccreport.publish import CRATE, PACKAGE, SUMS, WHOLE
+from ccreport.publish.checks import FAULTS, Check, describe_fault
 from ccreport.publish.datapackage import COMPARED, describe_schema
 from ccreport.publish.keys import list_foreign_keys
 from ccreport.storage.sums import hash_sums
-from ccreport.verify import FAULTS, Check, describe_fault
 
 SCHEMAS: Final = "code/schemas"
 KINDS: Final = ("parquet", "csv")
