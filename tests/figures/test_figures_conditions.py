@@ -432,3 +432,13 @@ def test_a_queue_that_marks_packets_is_told_from_one_that_does_not() -> None:
         "queue with ECN",
         "queue without ECN",
     ]
+
+
+@pytest.mark.parametrize("kind", ["rate_by_loss", "rate_by_version"])
+def test_the_caption_of_means_says_how_many_runs_are_left_out_as_suspect(kind: str, tmp_path: Path) -> None:
+    runs = [make_run(n, {cc: 5.0}, loss_pct=n // 2 % 2 / 10) for n, cc in enumerate(["bbr", "bbr2"] * 4)]
+    told = [" left out as suspect." in read(plot(tmp_path, gather(*runs), kind=kind), "caption.txt")]
+    (tmp_path / "archive.duckdb").unlink()
+    tables = gather(*runs) | {"suspects": [{"run_id": "r004", "suspect_rule": "sample_gap"}]}
+    assert read(plot(tmp_path, tables, kind=kind), "caption.txt").endswith(" 1 run left out as suspect.\n")
+    assert told == [False]

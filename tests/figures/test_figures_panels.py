@@ -2,6 +2,7 @@
 
 import json
 import re
+import shutil
 from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
@@ -109,6 +110,15 @@ def test_first_seconds_are_drawn_with_means_of_the_whole_test(pair: Path, databa
         for folder in (pair, output)
     ]
     assert legends[1] == [line.replace("CUBIC:", "CUBIC, whole test:") for line in legends[0]]
+
+
+def test_a_time_before_the_first_value_is_no_figure(database: Path, tmp_path: Path) -> None:
+    output = plot(tmp_path, database, panels=[ALONE, TOGETHER], until_s=0.1)
+    assert [path.name for path in output.iterdir()] == ["missing.txt"]
+    told = "until_s: 0.1 is before all that panel (a) draws: the first value is at 0.25 s, of 0.5 s around it; "
+    assert read(output / "missing.txt") == f"{told}write until_s: 0.5 or more.\n"
+    shutil.rmtree(output)
+    assert (plot(tmp_path, database, panels=[ALONE, TOGETHER], until_s=0.5) / "figure.svg").exists()
 
 
 def test_conditions_stand_in_each_panel_and_once_in_the_caption(database: Path, tmp_path: Path) -> None:

@@ -4,6 +4,7 @@ import atexit
 import json
 import re
 from concurrent.futures import ProcessPoolExecutor
+from dataclasses import replace
 from io import BytesIO
 from multiprocessing import get_context
 from pathlib import Path
@@ -24,9 +25,11 @@ from ccreport.figures.kit.figure import Figure
 from ccreport.figures.kit.text_lengths import pin_lengths
 from ccreport.figures.kit.untitled import drop_empty_title, drop_title
 from ccreport.figures.select.cache import digest_code, name_copy, prune_copies, restore_copy, store_copy
-from ccreport.figures.select.declaration import FigureDeclaration, FigureError, read_declarations
+from ccreport.figures.select.condition_cells import describe_suspects
+from ccreport.figures.select.declaration import POOLING_KINDS, FigureDeclaration, FigureError, read_declarations
 from ccreport.figures.select.queries import MissingFigure
 from ccreport.figures.select.recording_database import Asked, Database
+from ccreport.figures.wording.conditions import add_detail
 from ccreport.summarise.open_database import open_database
 from ccreport.workflow_fixes.orphans import end_with_build
 
@@ -120,6 +123,10 @@ def draw_declaration(declaration: FigureDeclaration, database: Database, output:
     """Write a figure into a folder; raise MissingFigure, with the folder as it was, where there is none."""
     with compose_by_reference(), theme.call_algorithms(declaration.names):
         drawn_figure = BUILDERS[declaration.kind](declaration, database)
+        if drawn_figure.data.is_empty():
+            raise MissingFigure("The rows that match have nothing to draw.")
+        if declaration.kind in POOLING_KINDS and (suspects := describe_suspects(declaration, database)):
+            drawn_figure = replace(drawn_figure, caption=add_detail(drawn_figure.caption, suspects))
         _clear(output)
         if not declaration.title.strip():
             drop_empty_title(drawn_figure.chart)

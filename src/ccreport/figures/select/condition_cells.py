@@ -12,6 +12,7 @@ from typing import Any, Final
 import duckdb
 import polars as pl
 
+from ccreport.core.text import count_things
 from ccreport.figures.kit.figure import deny
 from ccreport.figures.select.declaration import FigureDeclaration, Rate, refuse_where
 from ccreport.figures.select.queries import QUEUE, UNCOUNTED, MissingFigure, describe_absence
@@ -90,6 +91,14 @@ def keep_counted(matching: pl.DataFrame) -> pl.DataFrame:
         count = matching["run_id"].n_unique()
         raise MissingFigure(f"{deny(count)} counts ({UNCOUNTED}).")
     return counted
+
+
+def describe_suspects(declaration: FigureDeclaration, database: Database) -> str:
+    """Return how many runs that match are left out as suspect; nothing where none is."""
+    # Of all views of runs this one has the most columns.
+    query = "SELECT count(DISTINCT run_id) FROM algorithm_runs WHERE is_suspect AND NOT is_counted"
+    count = database.ask(f"{query} AND (\n{declaration.where}\n)").item()
+    return f"{count_things(count, 'run')} left out as suspect" if count else ""
 
 
 def read_algorithm_rates(declaration: FigureDeclaration, database: Database) -> tuple[pl.DataFrame, Rate]:

@@ -12,10 +12,10 @@ import polars as pl
 
 from ccreport.core.declared_files import DeclarationError
 from ccreport.core.evaluation import load_evaluation
-from ccreport.core.schema_problems import Place, guess
+from ccreport.core.schema_problems import Place, guess, guess_near
 from ccreport.figures.select.series import UNKNOWN_CC, start_of_client
 from ccreport.summarise.grids.label_names import Shown, read_shown_names
-from ccreport.summarise.refused_sql import describe_refusal, find_tokens
+from ccreport.summarise.refused_sql import TABLE, describe_refusal, find_tokens
 
 Rate = Literal["goodput", "throughput"]
 # What makes two conditions of different algorithms comparable, the most telling first.
@@ -30,6 +30,14 @@ RUN_KINDS: Final = PANEL_KINDS | {
     for drawn in ("flow_rates", "cwnd", "cpu", "limits", "share", "fairness", "flows", "joins", "stages")
 }
 OF_TABLE: Final = "table_dots"
+# Kinds that draw all runs that match and count, or means of them, and do not say themselves which are left out.
+POOLING_KINDS: Final = frozenset(
+    {
+        *("rate_by_rtt", "rate_by_loss", "rate_by_flows", "rate_by_buffer", "rate_by_parameter", "rate_by_version"),
+        *("rate_by_loss_pattern", "response_to_loss", "share_by_rtt", "retransmit_causes"),
+        *("fairness_by_buffer", "completion_by_buffer", "completion_cdf"),
+    }
+)
 # What only some kinds take of a declaration, and which; all take the other keys.
 KINDS_OF_KEY: Final[Mapping[str, frozenset[str]]] = {
     "overlapped": RUN_KINDS | {"flow_spread", "fairness_by_buffer"},
@@ -59,6 +67,8 @@ TABLES_OF_KINDS: Final[Mapping[str, str]] = EDGE_VIEWS | {"modes_by_condition": 
 OF_RPC: Final = "rpc_"
 # Over which the condition of other kinds is.
 RUNS: Final = "labelled_runs"
+# What a panel's condition is over, and may ask: the figure's own runs.
+FIGURE_RUNS: Final = "figure_runs"
 
 
 class FigureError(DeclarationError):
@@ -69,7 +79,10 @@ def refuse_where(
     figure: str, error: duckdb.Error, condition: str, what: str = "`where`", place: Place = ("where",)
 ) -> FigureError:
     """Return the error of a figure whose condition the database refuses."""
-    problem = f"figure {figure!r}: the database refuses its {what}: {describe_refusal(error, condition=condition)}"
+    told = describe_refusal(error, condition=condition)
+    if (table := TABLE.search(told)) and told.endswith(table[0]):
+        told += guess_near(table[1], [FIGURE_RUNS])
+    problem = f"figure {figure!r}: the database refuses its {what}: {told}"
     # A panel has its letter behind the name, as in `figure_2 (b)`.
     return FigureError(problem, ("figures", figure.partition(" (")[0], *place), find_tokens(error))
 

@@ -93,6 +93,7 @@ def read_matching_runs(declaration: FigureDeclaration, database: Database) -> pl
     try:
         matching = database.ask(query)
     except duckdb.Error as error:
+        _require_among(declaration, database)
         raise refuse_where(declaration.name, error, declaration.where) from error
     if matching.is_empty():
         raise NoRunMatchesError(describe_absence(declaration, "run"))
@@ -100,6 +101,14 @@ def read_matching_runs(declaration: FigureDeclaration, database: Database) -> pl
     if counted.is_empty():
         raise MissingFigure(f"{deny(matching.height)} counts ({UNCOUNTED}).")
     return counted
+
+
+def _require_among(declaration: FigureDeclaration, database: Database) -> None:
+    """Raise FigureError where the database refuses the condition of the whole figure, which a panel is within."""
+    try:
+        database.ask(f"SELECT run_id FROM labelled_runs WHERE (\n{declaration.among}\n) LIMIT 0")  # noqa: S608
+    except duckdb.Error as error:
+        raise refuse_where(declaration.name.partition(" (")[0], error, declaration.among) from error
 
 
 def name_run(declaration: FigureDeclaration, runs: pl.DataFrame, kind: str = "runs") -> FigureDeclaration:

@@ -13,6 +13,7 @@ from ccreport.figures.kit.figure import Figure, stack_parts
 from ccreport.figures.run.panel import PanelRuns
 from ccreport.figures.run.rate_plot import is_exceeded
 from ccreport.figures.select.declaration import FigureDeclaration, choose_rate, summarise_algorithms
+from ccreport.figures.select.queries import MissingFigure
 from ccreport.figures.select.series import measure_duration_s
 from ccreport.figures.select.throughput_series import Series, bin_rows, choose_bins, find_top, place_rows
 from ccreport.figures.throughput.draw import Panel, Texts, choose_scales, draw_panels, draw_throughput_over_time
@@ -53,6 +54,9 @@ def assemble_throughput_over_time(
         until_s, panels = math.inf, {letter: _draw_whole(panel) for letter, panel in panels.items()}
     bins = choose_bins(list(placed.values()), until_s)
     series = {letter: bin_rows(rows, own, until_s) for (letter, rows), own in zip(placed.items(), bins, strict=True)}
+    for (letter, rows), own in zip(placed.items(), bins, strict=True):
+        if series[letter].lines.is_empty():
+            raise _refuse_short(letter, bin_rows(rows, own).lines, own.rate_s, until_s)
     unit = choose_rate_unit(
         max(
             max(find_top(binned.lines, "rate_bps"), find_top(binned.band, "rate_max_bps")) for binned in series.values()
@@ -91,6 +95,16 @@ def assemble_throughput_over_time(
         pl.concat(data),
         write_panels_caption(facts, left_out, are_alike=are_alike),
         write_panels_alternative(title, facts, left_out, are_alike=are_alike),
+    )
+
+
+def _refuse_short(letter: str, lines: pl.DataFrame, bin_s: float, until_s: float) -> MissingFigure:
+    """Return why nothing of a panel is drawn: what it would draw, `lines`, begins after the end of the time axis."""
+    panel = f"panel ({letter}) draws" if letter else "it draws"
+    first_s = float(lines["time_s"].min())  # type: ignore[arg-type]
+    return MissingFigure(
+        f"until_s: {until_s:g} is before all that {panel}: the first value is at {first_s:g} s, of {bin_s:g} s around "
+        f"it; write until_s: {first_s + bin_s / 2:g} or more."
     )
 
 

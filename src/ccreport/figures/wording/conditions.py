@@ -159,6 +159,11 @@ def fold_sentences(sentences: Sequence[str], shown_count: int = 2) -> str:
     return f"{write_sentences(shown)}\n{write_sentences(rest)}".rstrip("\n")
 
 
+def add_detail(caption: str, sentence: str) -> str:
+    """Return a caption with one more sentence in its second line, which it has then."""
+    return (" " if "\n" in caption else "\n").join((caption, write_sentences([sentence])))
+
+
 def write_condition_alternative(facts: ConditionFacts) -> str:
     """Return the text alternative: the ends of each line by panel, and where two algorithms are farthest apart."""
     count = len(facts.panels)
