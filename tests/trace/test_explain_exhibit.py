@@ -73,6 +73,14 @@ def test_a_figure_that_only_a_copy_of_the_evaluation_has(
     printed = capsys.readouterr().out
     assert "My own (mine)" in printed
     assert f"plot_figure --evaluation {copy} --figure mine" in printed
+    # So of a file of another name, with a figure whose name is nearly that of a claim.
+    own = tmp_path / "own.yaml"
+    declared["figures"] = {"many_flows": declared["figures"]["mine"]}
+    own.write_text(
+        yaml.safe_dump({key: declared[key] for key in ("title", "algorithms", "labels", "tables", "figures")})
+    )
+    assert main(["explain", "many_flows", "--database", str(results), "--evaluation", str(own)]) == 0
+    assert f"plot_figure --evaluation {own} --figure many_flows" in capsys.readouterr().out
 
 
 def test_a_table_by_its_number(results: Path, capsys: pytest.CaptureFixture[str]) -> None:

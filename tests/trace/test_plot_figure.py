@@ -235,7 +235,12 @@ def test_a_figure_that_the_report_does_not_show_is_not_among_the_numbers(tmp_pat
     declared["figures"] = dict.fromkeys(("a", "b", "c", "d"), declared["figures"]["f"])
     evaluation.write_text(yaml.safe_dump(declared))
     database = make_database(tmp_path, make_tables("there", "here"))
-    for missing, known in (("bd", "numbers are 1 to 2"), ("bda", "numbers are 1"), ("bdac", "the report shows none")):
+    told = (
+        ("bd", "numbers are 1 to 2; without data: 3 to 4"),
+        ("bda", "numbers are 1; without data: 2 to 4"),
+        ("bdac", "the report shows none"),
+    )
+    for missing, known in told:
         for name in missing:
             (tmp_path / "figures" / name).mkdir(parents=True, exist_ok=True)
             (tmp_path / "figures" / name / "missing.txt").write_text("No run.")
@@ -282,6 +287,8 @@ def test_a_run_is_drawn_alone_of_a_figure_of_panels(database: Path, tmp_path: Pa
         ),
         ("until_s=soon", "--change until_s: `soon` is not a number"),
         ("panels=[", "--change panels:1: not YAML: "),
+        ("until_s=0.1", "figure 'f': until_s: 0.1 is before all that it draws: the first value is at 0."),
+        ("where=mode = ", "figure 'f': the database refuses its `where`: the condition breaks off behind `=`"),
         ("table=means", "figure 'f': the kind 'throughput_over_time' has no `table`, only table_dots"),
         # The evaluation's file has another condition, whose line is not at fault.
         ("where=mdoe = 'both'", "figure 'f': the database refuses its `where`: "),
@@ -292,6 +299,25 @@ def test_a_change_that_cannot_be_used_is_refused(change: str, said: str, databas
     with pytest.raises(InputError, match=f"^{re.escape(said)}"):
         plot_figure("f", declare(tmp_path), tmp_path / "drawn", database, [change])
     assert not (tmp_path / "drawn").exists()
+
+
+def test_a_key_given_twice_is_refused(database: Path, tmp_path: Path) -> None:
+    with pytest.raises(InputError, match=r"^--change until_s= is given twice; give it once$"):
+        plot_figure("f", declare(tmp_path), tmp_path / "drawn", database, ["until_s=1", "until_s=2"])
+
+
+def test_a_condition_of_panels_is_told_from_that_of_the_whole_figure(database: Path, tmp_path: Path) -> None:
+    panel = {"title": "One", "where": "iteration IN (SELECT min(iteration) FROM figure_runs)"}
+    evaluation = declare(tmp_path, panels=[panel])
+    for change, said in (
+        ("where=mode = ", "figure 'f': the database refuses its `where`: the condition breaks off behind `=`"),
+        (
+            f"panels={[panel | {'where': 'iteration IN (SELECT 1 FROM figure_run)'}]}",
+            "figure 'f (a)': the database refuses its `where`: Table with name figure_run does not exist; did you mean",
+        ),
+    ):
+        with pytest.raises(InputError, match=f"^{re.escape(said)}"):
+            plot_figure("f", evaluation, tmp_path / "drawn", database, [change])
 
 
 def test_another_kind_is_drawn_without_what_it_does_not_take(

@@ -127,7 +127,7 @@ def _narrow(place: Path, evaluation: str, table: str) -> Path:
     name = Path(evaluation).stem
     own = (database for database in find_databases(place) if database.resolve().parent.name == name)
     if (found := next(own, None)) is None and not (
-        table and (find_claim(place, table) or find_exhibit(place, table, evaluation))
+        table and (find_exhibit(place, table, evaluation) or find_claim(place, table))
     ):
         raise InputError(f"no results of the evaluation `{name}` at {place}; {advise_build(name, place)}")
     return found or place

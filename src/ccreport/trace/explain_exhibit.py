@@ -19,6 +19,7 @@ from ccreport.trace.claims.judged import list_claims, list_verdicts
 from ccreport.trace.find_table import find_databases, find_evaluation, list_tables
 from ccreport.trace.origins.sources import show_query
 from ccreport.trace.raw_files import load_files_by_algorithm
+from ccreport.trace.rows.left_out import list_suspects
 from ccreport.trace.rows.select_rows import name_row
 from ccreport.trace.shown_runs import show_files, show_runs
 
@@ -191,12 +192,13 @@ def _describe_runs(database: Path, figure: FigureDeclaration, *, is_full: bool) 
         return []
     # As figures select them; a condition may end with a comment.
     panels = " OR ".join(f"({panel['where']}\n)" for panel in figure.panels) or "TRUE"
-    query = (
-        f"WITH figure_runs AS (FROM {RUNS} WHERE ({figure.where}\n)) FROM figure_runs WHERE is_counted AND ({panels})"
-    )
+    among = f"WITH figure_runs AS (FROM {RUNS} WHERE ({figure.where}\n)) FROM figure_runs WHERE"
+    query = f"{among} is_counted AND ({panels})"
     with open_results(database) as connection:
         runs = connection.sql(query).pl().sort(*SHOWN, nulls_last=True)
+        others = connection.sql(f"{among} is_suspect AND NOT is_counted AND ({panels})").pl()["run_id"].sort()
+        suspects = ["", "Left out as suspect:", *list_suspects(connection, others)] if others.len() else []
         files = load_files_by_algorithm(connection)
     listed = show_runs("Runs that meet its condition", runs, SHOWN, is_full=is_full) if runs.height else ["Runs: none"]
     shown = show_files(runs, files, database.parent.parent / "archive", is_full=is_full) if runs.height else []
-    return ["", *listed, *shown, "", f"SQL: {' '.join(query.split())}"]
+    return ["", *listed, *suspects, *shown, "", f"SQL: {' '.join(query.split())}"]

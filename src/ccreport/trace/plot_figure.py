@@ -21,7 +21,7 @@ from ccreport.core.evaluation import EVALUATIONS, MEANS, SAMPLE, load_evaluation
 from ccreport.core.identifiers import match_runs
 from ccreport.core.schema_problems import find_problem
 from ccreport.core.text import display_name
-from ccreport.figures.exhibits import find_number, list_exhibits
+from ccreport.figures.exhibits import Exhibit, find_number, list_exhibits
 from ccreport.figures.select.declaration import (
     KINDS_OF_KEY,
     RUNS,
@@ -94,12 +94,7 @@ def plot_figure(
     exhibits = list_exhibits(declared, database.parent / "figures")
     name = find_number(exhibits, figure) or figure
     if name not in declared and NUMBERED.fullmatch(figure):
-        shown = [exhibit for exhibit in exhibits if not exhibit.is_missing]
-        printed = [exhibit.number for exhibit in shown if not exhibit.is_ours]
-        others = list(dict.fromkeys(exhibit.number for exhibit in shown if exhibit.is_ours))
-        numbers = join_names([*printed, *([" to ".join({others[0]: 0, others[-1]: 0})] if others else [])])
-        known = f"numbers are {numbers}" if numbers else "the report shows none" if declared else "it declares none"
-        raise InputError(f"no figure of {file.stem} has the number {figure}; {known}")
+        raise InputError(f"no figure of {file.stem} has the number {figure}; {_list_numbers(exhibits)}")
     changes = read_changes(change, declared.get(name, {}).get("kind"))
     if "kind" in changes:
         _say_what_is_left_out(declared.get(name, {}), changes)
@@ -126,6 +121,20 @@ def plot_figure(
         problem = f"the title is still that of the declared figure, “{kept}”; change it too: --change title=…"
         print(f"ccreport: {display_name(problem)}", file=sys.stderr)
     print(output / FILES[0])
+
+
+def _list_numbers(exhibits: Sequence[Exhibit]) -> str:
+    """Return which numbers the figures of an evaluation have: those that the report shows, and those without data."""
+    told = []
+    for is_missing in (False, True):
+        own = [exhibit for exhibit in exhibits if exhibit.is_missing == is_missing]
+        printed = [exhibit.number for exhibit in own if not exhibit.is_ours]
+        others = list(dict.fromkeys(exhibit.number for exhibit in own if exhibit.is_ours))
+        told.append(join_names([*printed, *([" to ".join({others[0]: 0, others[-1]: 0})] if others else [])]))
+    shown, without = told
+    if not shown:
+        return "the report shows none" if exhibits else "it declares none"
+    return f"numbers are {shown}" + (f"; without data: {without}" if without else "")
 
 
 @contextlib.contextmanager
@@ -232,6 +241,8 @@ def read_changes(given: Sequence[str], kind: str | None = None) -> dict[str, Any
         key, equals, value = text.partition("=")
         if not equals:
             raise InputError(f"--change takes key=value, such as until_s=30, and `{text}` is not that")
+        if key in changes:
+            raise InputError(f"--change {key}= is given twice; give it once")
         # A title may have a colon.
         is_text = schema["properties"].get(key, {}).get("type") == "string"
         if not value.strip():
