@@ -113,8 +113,10 @@ rule render_report:
         pictures="reports/kinds",
         templates=list_package_files("*.lua", "*.html", "*.css", "report/*/*.js"),
     output:
-        index="<results>/{site}/index.html",
-        # Snakemake removes outputs before a job: it must not know of the converted pages beside this one.
+        # The old pages stay until the new ones are whole, also where the job fails or is interrupted.
+        index=update("<results>/{site}/index.html"),
+        # Only this is gone then, so that the next build makes the pages. Snakemake removes outputs before a job: it must
+        # not know of the converted pages beside this one.
         cache="<results>/converted/{site}/pages.txt",
     log:
         "<logs>/{site}/render_report.txt",

@@ -7,10 +7,15 @@ the future, sets back the times of results that are, and patches what Snakemake 
 
 import atexit
 
+from snakemake.exceptions import LockException
 from snakemake.jobs import Job
 from snakemake.scheduling.job_scheduler import JobScheduler
 
-from ccreport.workflow_fixes.build_lock import check_unlocked, lock_results
+from ccreport.workflow_fixes.build_lock import (
+    check_unlocked,
+    describe_lock,
+    lock_results,
+)
 from ccreport.workflow_fixes.clock_skew import (
     backdate_results,
     check_sources,
@@ -75,7 +80,21 @@ def refuse_beside(error):
     workflow.execute = execute_alone
 
 
+def explain_lock():
+    """Let a build that meets Snakemake's lock of another one end with the command that removes it."""
+    execute = workflow.execute
+
+    def execute_unlocked(*args, **options):
+        try:
+            return execute(*args, **options)
+        except LockException:
+            stop(describe_lock(sys.argv))
+
+    workflow.execute = execute_unlocked
+
+
 if workflow.is_main_process:
+    explain_lock()
     try:
         check_unlocked(RESULTS)
     except InputError as error:

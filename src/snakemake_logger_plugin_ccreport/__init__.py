@@ -6,6 +6,7 @@ whichever call it is: what it would answer with a trace is said here.
 """
 
 import logging
+import re
 import sys
 import time
 from collections.abc import Callable, Mapping, Set
@@ -50,6 +51,12 @@ CHECKPOINTS: Final = frozenset(("fetch_archive", "list_raw_files", "list_section
 SELF_TELLING: Final = "collect"
 # Of an output that a job updates and that a failed one leaves as it was, or that was not there before.
 RESTORED: Final = ("Restored previous version of", "Cannot restore ")
+# What Snakemake says where it, or a command of it, was ended by Ctrl-C or `kill`.
+INTERRUPTED: Final = re.compile(
+    r"died with <Signals\.SIG(INT|TERM)|returned non-zero exit status 1(30|43)\b"
+    r"|Terminating processes on user request|Will exit after finishing currently running jobs|Cancelling snakemake on "
+)
+AGAIN: Final = "interrupted; call it again to go on"
 # What the workflow says of the evaluation that it chose.
 CHOSEN: Final = "Evaluation: "
 # Before, the jobs that ended are not a measure of the others.
@@ -85,6 +92,7 @@ class LogHandler(LogHandlerBase):
     def __post_init__(self) -> None:
         self.list_outcome: Callable[[], list[str]] = list
         self.is_explained, self.errors = False, list[str]()
+        self.is_interrupted, self.failed = False, list[str]()
         self.begun_s = time.monotonic()
         self.stage, self.stages_shown = "", set[str]()
         # Shown is what was done at most; how much is left to do is by all jobs, as far as they are known.
@@ -122,11 +130,18 @@ class LogHandler(LogHandlerBase):
                 self._show_progress()
             case LogEvent.JOB_ERROR:
                 self.has_failed = True
-                self._write_line(f"Failed: {facts['rule_name']}; see {', '.join(facts['log'])}")
+                self.failed.append(f"Failed: {facts['rule_name']}; see {', '.join(facts['log'])}")
+                self._show_failed()
             case _:
                 self._show_message(record)
 
+    def _show_failed(self) -> None:
+        """Show which jobs failed, unless they did so as the build was interrupted."""
+        while self.failed and not self.is_interrupted:
+            self._write_line(self.failed.pop(0))
+
     def _show_message(self, record: logging.LogRecord) -> None:
+        self.is_interrupted |= bool(INTERRUPTED.search(str(record.msg)))
         if record.levelno >= logging.ERROR:
             self.has_failed = True
             self.errors.append(self.format(record))
@@ -173,6 +188,8 @@ class LogHandler(LogHandlerBase):
         took_s = round(time.monotonic() - self.begun_s)
         took = [f"100%  done in {took_s // 60} min {took_s % 60} s"] if self.share else []
         failure = [] if self.is_explained else [*self.errors, self.log_hint]
+        if self.is_interrupted and not self.is_complete:
+            failure, self.has_failed, self.is_interrupted = [AGAIN], True, False
         lines = failure if self.has_failed else took + self.list_outcome() if self.is_complete else []
         for line in filter(None, lines):
             self._write_line(line)

@@ -99,6 +99,27 @@ def test_only_a_job_that_succeeded_is_recorded(slurm: ModuleType, *, error: bool
     assert [slurm.get_min_job_age(), slurm.validation.get_min_job_age()] == [300, 300]
 
 
+def test_what_is_put_back_of_a_failed_job_is_as_old_as_it_was(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, slurm: ModuleType
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    persistence = Persistence()
+    job_class = make_job_class(persistence)
+    record = job_class.postprocess
+
+    async def put_back(self: Any, *, error: bool = False) -> None:
+        await record(self, error=error)
+        Path("out").write_text("before")
+
+    job_class.postprocess = put_back
+    apply_patches(job_class, make_scheduler_class(), slurm)
+    Path("out").write_text("before")
+    for error, time_s in ((True, 1e9), (False, None)):
+        os.utime("out", (1e9, 1e9))
+        asyncio.run(job_class().postprocess(error=error))
+        assert (Path("out").stat().st_mtime == time_s) == error
+
+
 def test_a_scheduler_plans_one_look_at_a_time(monkeypatch: pytest.MonkeyPatch) -> None:
     now_s = 100.0
     monkeypatch.setattr("ccreport.workflow_fixes.reevaluations.time.monotonic", lambda: now_s)

@@ -176,3 +176,25 @@ def test_every_rule_that_makes_something_has_a_stage() -> None:
 def test_what_a_build_does_first_is_not_called_its_last_stage() -> None:
     stages = [find_stage(name) for name in ("compare_former", "compare_tables", "render_reference", "render_report")]
     assert stages == ["comparing with the build before", "comparing tables", "writing the docs", "rendering pages"]
+
+
+@pytest.mark.parametrize(
+    ("said", "level"),
+    [
+        ("RuleException: Command 'python' died with <Signals.SIGINT: 2>.", logging.ERROR),
+        ("RuleException: Command 'python | tee' returned non-zero exit status 143.", logging.ERROR),
+        ("Terminating processes on user request, this might take some time.", logging.INFO),
+        ("Will exit after finishing currently running jobs (scheduler).", logging.INFO),
+    ],
+)
+def test_an_interrupted_build_says_so_in_one_line(
+    said: str, level: int, handler: LogHandler, capsys: pytest.CaptureFixture[str]
+) -> None:
+    finish_jobs(handler, 1, 3)
+    emit(handler, said, level)
+    emit(handler, "Error", logging.ERROR, event=LogEvent.JOB_ERROR, rule_name="list_views", log=["logs/list_views.txt"])
+    emit(handler, "WorkflowError: At least one job did not complete successfully.", logging.ERROR)
+    emit(handler, "Complete log(s): /somewhere")
+    handler.close()
+    handler.close()
+    assert list_lines(capsys) == ["interrupted; call it again to go on"]

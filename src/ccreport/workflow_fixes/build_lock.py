@@ -8,6 +8,8 @@ neither fault, and ends with the process that holds it.
 import errno
 import fcntl
 import os
+import shlex
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Final, TextIO
 
@@ -17,6 +19,10 @@ from ccreport.workflow_fixes.orphans import BUILD_PID_VARIABLE
 NAME: Final = ".build.lock"
 OTHER_BUILD: Final = (
     "another build writes into {results}; wait until it has ended, or name another folder by pathvars.results"
+)
+LEFT: Final = (
+    "another build that writes the same files runs, or was killed and left its lock; where none runs, remove the lock, "
+    "then build again: {command}"
 )
 UNDER_WAY: Final = "a build writes into {results} now; ask again when it has ended"
 # flock(2); on a network file system another machine's lock may be reported as the second.
@@ -48,6 +54,17 @@ def check_unlocked(results: Path) -> None:
     """Raise InputError where another process holds the lock of a results folder; nothing is written."""
     if _is_locked(results):
         raise InputError(OTHER_BUILD.format(results=results))
+
+
+def describe_lock(arguments: Sequence[str]) -> str:
+    """Return what to type where Snakemake met its own lock in a call; `arguments` are those of the process."""
+    program, *rest = arguments
+    here = os.path.relpath(program)
+    called = [program if here.startswith("..") else here]
+    # Else it is a file of the package, which is not a program.
+    start = called if Path(program).name == "snakemake" else ["python", "-m", "snakemake"]
+    command = shlex.join([*start, "--unlock", *rest])
+    return LEFT.format(command=command)
 
 
 def describe_build(results: Path) -> str:
