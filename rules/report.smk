@@ -113,10 +113,8 @@ rule render_report:
         pictures="reports/kinds",
         templates=list_package_files("*.lua", "*.html", "*.css", "report/*/*.js"),
     output:
-        # The old pages stay until the new ones are whole, also where the job fails or is interrupted.
         index=update("<results>/{site}/index.html"),
-        # Only this is gone then, so that the next build makes the pages. Snakemake removes outputs before a job: it must
-        # not know of the converted pages beside this one.
+        # Where the job fails the old pages stay and this goes. Snakemake must not know of the converted pages beside it.
         cache="<results>/converted/{site}/pages.txt",
     log:
         "<logs>/{site}/render_report.txt",
