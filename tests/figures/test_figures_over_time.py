@@ -515,7 +515,7 @@ def test_names_of_lines_keep_clear_of_names_and_lines_of_joins(database: Path, t
     joins = pl.DataFrame({"at_s": [plot.end_s / 2], "flows_count": [1], "ccs": [["bbr"]]})
     middle = theme.PLOT_WIDTH_PX / 2
     # "+1 BBR" has 6 letters of 9 px; the line is 40 px high.
-    below = [(middle - 27, 8.0), (middle, 8.0), (middle + 27, 8.0)]
+    below = [(middle + offset, 8.0) for offset in (-27, -13.5, 0, 13.5, 27)]
     assert list_join_places(joins, plot) == [*below, (middle, 0.0), (middle, 16.0), (middle, 32.0)]
 
 

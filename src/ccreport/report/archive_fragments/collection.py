@@ -267,7 +267,7 @@ def _render_declarations(sessions: pl.DataFrame) -> Iterator[str]:
     if declared.is_empty():
         return
     yield "## What was declared {#declarations}\n"
-    yield prose("The campaign of each session as it was declared: testbed and kernel, paths, algorithms and tests.")
+    yield "The campaign of each session as it was declared: testbed and kernel, paths, algorithms and tests.\n"
     yield render_tabs(
         (f"Session {number}", render_quotation(row["declaration"], f"Declaration of session {number}"))
         for number, row in enumerate(declared.iter_rows(named=True), start=1)
