@@ -162,7 +162,7 @@
 
   // Where most of the words are near each other: each of them marked, a number whole.
   const match = (text, words) => {
-    const tokens = [...new Set([...choose(words), ...split(translate(words))])];
+    const tokens = prefer([...new Set([...choose(words), ...split(translate(words))])], token => !FILLERS.includes(token));
     const escaped = tokens.map(word => `${word.replace(/[.*+?^${}()|[\]\\/]/g, "\\$&")}${/^\d/.test(word) ? "(?!\\.?\\d)" : ""}`);
     const pattern = new RegExp(`(?<![\\p{L}\\p{N}]|\\d\\.)(${escaped.join("|")})`, "giu");
     return [pattern, [...text.matchAll(pattern)].slice(0, PLACES).map(found => [found.index, found[0].toLowerCase()])];
