@@ -66,8 +66,10 @@
   const prepareColumn = (column, textOf) => {
     const isText = "texts" in column;
     const value = isText ? textOf(column) : row => column.values[row];
-    const isExact = isText || column.decimals !== null || NOMINAL.has(column.key) || column.values.every(number => number === null || Number.isInteger(number));
-    const showNumber = number => (isExact ? explorer.showNumber(number, column.decimals) : explorer.showDigits(number, DIGITS));
+    const isWhole = number => number === null || Number.isInteger(number);
+    const isExact = isText || column.decimals !== null || NOMINAL.has(column.key) || column.values.every(isWhole);
+    const showNumber = number =>
+      isExact ? explorer.showNumber(number, column.decimals) : explorer.showDigits(number, DIGITS);
     const show = row => (value(row) === null ? "–" : isText ? value(row) : showNumber(value(row)));
     const rank = isText ? column.index : SIZED.has(column.key) ? column.values.map(number => number && Math.abs(number)) : column.values;
     return { ...column, isText, value, show, rank };
@@ -87,7 +89,8 @@
   explorer.showDigits = (value, digits) =>
     explorer.showNumber(value, value === 0 ? 0 : Math.max(0, digits - 1 - Math.floor(Math.log10(Math.abs(value)))));
 
-  // 4 significant digits at most where no number of decimals is given, 0 as that, with commas between thousands, as the charts have them.
+  // 4 significant digits at most where no number of decimals is given, 0 as that, with commas between thousands, as the
+  // charts have them.
   explorer.showNumber = (value, decimals = null) => {
     const text = decimals === null || value === 0 ? String(Number(value.toPrecision(4))) : value.toFixed(decimals);
     // Without the sign of a negative number that rounds to zero.

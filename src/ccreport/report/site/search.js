@@ -50,7 +50,10 @@
 
   // 80ms and 0.01% as pages write them: 80 ms, 0.01 %.
   const split = words =>
-    lunr.tokenizer(words.replace(/(\d)(%|ms\b)/gi, "$1 $2")).map(token => String(lunr.trimmer(token))).filter(token => /\w/.test(token));
+    lunr
+      .tokenizer(words.replace(/(\d)(%|ms\b)/gi, "$1 $2"))
+      .map(token => String(lunr.trimmer(token)))
+      .filter(token => /\w/.test(token));
   const prefer = (tokens, isTelling) => (tokens.some(isTelling) ? tokens.filter(isTelling) : tokens);
   // Without "of" and the like, which the index leaves out: none of its sections would have all of the words.
   const choose = words => prefer(prefer(split(words), token => lunr.stopWordFilter(token)), token => !DEFINING.test(token));
@@ -88,8 +91,8 @@
     };
   };
 
-  // How many of the numbers that are asked for a section does not have: at 1 % loss is not at 0.01 %, nor 1 flow. That of a table
-  // or figure, Table II or Figure S8, is to begin its heading.
+  // How many of the numbers that are asked for a section does not have: at 1 % loss is not at 0.01 %, nor 1 flow. That
+  // of a table or figure, Table II or Figure S8, is to begin its heading.
   const countLacked = (words, tokens) => {
     const exhibit = words.match(EXHIBIT);
     const numbers = tokens.filter(token => /^\d/.test(token) && token !== exhibit?.[2]);
@@ -104,7 +107,8 @@
     };
   };
 
-  // The first section of each page of results that has all words and numbers of some conditions; tables call any BBR by its first name.
+  // The first section of each page of results that has all words and numbers of some conditions; tables call any version
+  // of BBR that.
   const findResults = (tokens, rows, lacked) => {
     const wanted = stem(tokens.join(" ")).map(word => word.replace(/^(bbr)v?\d$/, "$1"));
     const hasAll = row => {
@@ -183,7 +187,8 @@
     return starts.flatMap((at, i) => {
       const before = AROUND / starts.length;
       const from = at > before ? text.indexOf(" ", at - before) + 1 : 0;
-      const pieces = text.slice(from, at + length).split(pattern).map((piece, n) => (n % 2 ? make("mark", { textContent: piece }) : piece));
+      const parts = text.slice(from, at + length).split(pattern);
+      const pieces = parts.map((piece, n) => (n % 2 ? make("mark", { textContent: piece }) : piece));
       return [from ? (i ? " … " : "… ") : "", ...pieces, i === starts.length - 1 && at + length < text.length ? " …" : ""];
     });
   };
