@@ -306,7 +306,7 @@ def test_figures_of_two_processes_are_those_of_one(
         plot_figures([*names, "g"], evaluation, database, tmp_path / "drawn/figures.json", tmp_path / "broken")
     declared["figures"]["f3"] = declared["figures"]["f3"] | {"where": "no_such_column = 1"}
     write_yaml(evaluation, declared)
-    with pytest.raises(FigureError, match=re.escape("figure 'f3 (a)': the database refuses its `where`")):
+    with pytest.raises(FigureError, match=re.escape("figure 'f3': the database refuses its `where`")):
         plot_figures(names, evaluation, database, tmp_path / "drawn/figures.json", tmp_path / "broken")
 
 

@@ -33,7 +33,7 @@ class Persistence:
 
     def __init__(self) -> None:
         self.records: dict[str, Any] = {"out": SimpleNamespace(params=["1"])}
-        self.records["out"].model_copy = lambda **_: SimpleNamespace(params=["1"])
+        self.records["out"].model_copy = lambda **_: SimpleNamespace(params=["1"], endtime=2e9)
 
     def metadata(self, output: str) -> Any:
         return self.records.get(output)
@@ -114,10 +114,14 @@ def test_what_is_put_back_of_a_failed_job_is_as_old_as_it_was(
     job_class.postprocess = put_back
     apply_patches(job_class, make_scheduler_class(), slurm)
     Path("out").write_text("before")
-    for error, time_s in ((True, 1e9), (False, None)):
-        os.utime("out", (1e9, 1e9))
-        asyncio.run(job_class().postprocess(error=error))
-        assert (Path("out").stat().st_mtime == time_s) == error
+    # The last is of a job that had replaced it before it failed, after the time of its record.
+    for time_s, expected_s in ((1e9, 1e9), (3e9, 2e9)):
+        persistence.records = Persistence().records
+        os.utime("out", (time_s, time_s))
+        asyncio.run(job_class().postprocess(error=True))
+        assert Path("out").stat().st_mtime == expected_s
+    asyncio.run(job_class().postprocess())
+    assert Path("out").stat().st_mtime not in (1e9, 2e9)
 
 
 def test_a_scheduler_plans_one_look_at_a_time(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -5,6 +5,7 @@ are made from these outputs are still there, the next build finds nothing to do,
 Outputs that it was to update are put back, but as files of now: nothing is younger than they are, and they would stay.
 """
 
+import math
 import os
 from pathlib import Path
 from typing import Any
@@ -18,11 +19,16 @@ def keep_records(job_class: Any) -> None:
         persistence = self.dag.workflow.persistence
         before = {output: persistence.metadata(output) for output in self.output} if error else {}
         records = {output: record and record.model_copy(deep=True) for output, record in before.items()}
-        times = {path: path.stat().st_mtime_ns for path in map(Path, before) if path.exists()}
+        # What the job had replaced before it failed is put back too: then its record knows when it was made.
+        times = {
+            path: min(Path(path).stat().st_mtime, getattr(record, "endtime", None) or math.inf)
+            for path, record in records.items()
+            if Path(path).exists()
+        }
         await postprocess(self, *args, error=error, **options)
-        for path, time_ns in times.items():
-            if path.exists():
-                os.utime(path, ns=(time_ns, time_ns))
+        for path, time_s in times.items():
+            if Path(path).exists():
+                os.utime(path, (time_s, time_s))
         for output, record in records.items():
             persistence.cleanup_metadata(output)
             if record is not None:
