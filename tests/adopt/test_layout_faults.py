@@ -67,6 +67,25 @@ def test_a_pattern_that_fits_nothing_has_its_line_and_what_would_fit(
     assert "No pattern takes" not in said
 
 
+def test_a_proposed_pattern_has_the_folders_of_the_others(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    folders = "(?P<session>[0-9-]+)/RTT (?P<rtt_ms>[0-9.,]+) ms"
+    layout = f"files:\n  - pattern: '{folders}/(?P<cc>[a-z]+)[.]json'\n  - pattern: '{folders}/cpu[.]json'\n"
+    folder = "2026-11-20/RTT 20,5 ms"
+    files = {f"{folder}/{cc}.json": result(number, cc) for number, cc in enumerate(ALGORITHMS)}
+    said = check(tmp_path / "raw", layout, files | {f"{folder}/cpu load.txt": "x\n"}, capsys)
+    proposed = said[said.index("No pattern takes 1 file") :].splitlines()[1]
+    assert proposed.startswith(f"  - pattern: '{folders}/")
+    assert re.fullmatch(proposed.partition("'")[2].rstrip("'"), f"{folder}/cpu load.txt")
+
+
+def test_text_of_a_tool_is_told_from_files_of_nothing_known(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    text = "Connecting to host 10.0.0.2, port 5201\n[ ID] Interval           Transfer     Bitrate         Retr  Cwnd\n"
+    files = {"cubic.json": result(1, "cubic"), "by hand.txt": text, "notes.txt": "a note\n"}
+    said = check(tmp_path / "raw", "files:\n  - pattern: '(?P<cc>[a-z]+)[.]json'\n", files, capsys)
+    assert "by hand.txt: this is iperf3's text output; run it with -J and keep the JSON" in said
+    assert re.search(r"as nothing says what they are \(`kind` in the layout does\):\n  notes\.txt\n", said)
+
+
 def test_what_is_set_on_the_tests_alone_does_not_part_runs_unsaid(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

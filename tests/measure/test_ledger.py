@@ -3,7 +3,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
-from archives import JOB, list_archive, write_archive
+from archives import JOB, list_archive, save_table, write_archive
 
 from ccreport.core.tables import read_table
 from ccreport.ingest.batch import ingest_batch
@@ -69,7 +69,9 @@ def test_an_archive_without_any_run_says_what_its_sweep_says(
 
 
 def test_a_strict_build_says_a_reason_of_several_files_once(tmp_path: Path) -> None:
-    root = write_archive(tmp_path / "raw", {f"{JOB}/src-cmd:h:{number}": "" for number in range(1, 13)})
+    root = write_archive(
+        tmp_path / "raw", {f"{JOB}/src-cmd:h:{number}": "" for number in range(1, 13)} | {f"{JOB}/src-cmd:h:0": "{"}
+    )
     (experiment,) = list_archive(root, tmp_path)
     manifest = tmp_path / "manifests" / f"{experiment}.json"
     tables, rejects = tmp_path / "tables", tmp_path / "rejects"
@@ -84,3 +86,14 @@ def test_a_strict_build_says_a_reason_of_several_files_once(tmp_path: Path) -> N
         list_rejects(out[1], tmp_path / "accepted.txt")
     assert not (tmp_path / "accepted.txt").exists()
     assert str(failed.value).count(": empty: ") == 1
+
+
+def test_a_path_that_nothing_declares_is_no_fault_of_a_file(tmp_path: Path) -> None:
+    rows = [{"raw_file_id": "f", "reason": "no_metadata", "message": "nothing declares it", "is_whole_file": False}]
+    rejects = tmp_path / "rejects.parquet"
+    save_table("rejects", [row | {"part_number": 0} for row in rows], rejects)
+    list_rejects(rejects, tmp_path / "accepted.txt")
+    assert (tmp_path / "accepted.txt").exists()
+    save_table("rejects", [row | {"part_number": 0, "is_whole_file": True} for row in rows], rejects)
+    with pytest.raises(LedgerError, match="nothing declares it"):
+        list_rejects(rejects, tmp_path / "accepted.txt")

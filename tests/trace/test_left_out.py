@@ -17,7 +17,7 @@ from ccreport.explorer.run_list import read_runs
 from ccreport.summarise.database import connect
 from ccreport.trace.explain import explain
 from ccreport.trace.find_table import list_published
-from ccreport.trace.rows.candidates import find_rateless
+from ccreport.trace.rows.candidates import explain_absence, find_rateless
 from ccreport.trace.rows.edge import GROUPED
 from ccreport.trace.rows.left_out import describe_left_out, read_condition
 from ccreport.trace.rows.load_trace import load_trace, recompute_row
@@ -107,6 +107,14 @@ def test_the_runs_of_a_table_and_those_that_it_leaves_out_are_all_runs(name: str
     assert told
     # These have flows of one run, or connections that are of no run.
     assert untold <= {"witnesses", *GROUPED}
+
+
+def test_udp_is_no_test_that_failed() -> None:
+    runs = pl.DataFrame({"flows_count": [0, 0], "throughput_bps": [5e7, None]}).with_columns(
+        **dict.fromkeys(("is_counted", "is_interrupted", "is_host_limited", "is_cpu_bound"), pl.lit(value=False))
+    )
+    reasons = runs.select(explain_absence()).to_series()
+    assert reasons.to_list() == ["not TCP", "without a bulk transfer (RPCs, or a test that failed)"]
 
 
 def test_no_reason_is_wrong(tmp_path: Path) -> None:

@@ -11,6 +11,7 @@ from ccreport.archive.raw_file import RawFileError, iterate_blocks, read_head, r
 from ccreport.core.identifiers import normalise_address
 from ccreport.ingest.captures.cut import find_cut
 from ccreport.ingest.harness.qdiscs import find_buffer, parse_qdiscs
+from ccreport.ingest.iperf3.plain_text import explain_text
 from ccreport.ingest.iperf3.reader import read_client_output
 from ccreport.inventory.formats import recognise_format
 from ccreport.inventory.single_files import list_problems
@@ -39,6 +40,8 @@ SOCKET_OR_RTT: Final = re.compile(
 )
 # Reasons for which a file that should be JSON is nothing that another reader could take.
 BROKEN: Final = frozenset({"empty", "not_json", "truncated_json"})
+# Of a tool's output that is text.
+OUTPUTS: Final = frozenset({"plain_text", "iperf2", "error_only"})
 # What is read of a file of samples: hours of one connection.
 SAMPLES_LIMIT_BYTES: Final = 2**26
 # What is sampled beside tests, of which a reader says what it had to repair; of captures, which are longer, only
@@ -93,7 +96,7 @@ class Content:
 
 
 def read_content(path: Path) -> Content:
-    """Return what a file holds; what is empty, or JSON that breaks off, has a problem and no kind."""
+    """Return what a file holds; what is empty, broken JSON or a tool's text has a problem and no kind."""
     head = read_head(path)
     form = recognise_format(head)
     if form in CLIENT_FORMATS:
@@ -106,7 +109,12 @@ def read_content(path: Path) -> Content:
         return Content(KINDS[form], problem=find_cut(path))
     if QDISC.search(head):
         return _read_qdiscs(path)
-    return _read_broken(path) if form in ("empty", "json") else Content(KINDS.get(form))
+    if form in ("empty", "json"):
+        return _read_broken(path)
+    error = None if form in KINDS else explain_text(head.decode("utf-8", "replace"))
+    if error is not None and error.reason in OUTPUTS:
+        return Content(None, problem=error.message, is_unusable=True)
+    return Content(KINDS.get(form))
 
 
 def _read_broken(path: Path) -> Content:

@@ -167,7 +167,8 @@ class Row:
         run, conditions = self.run, self.run.conditions or {}
         told = {name: self.job[name] for name in OF_JOBS if self.job.get(name) is not None}
         way = {PARAMETER: self.direction} if self.direction != FORWARD else {}
-        others = way | self.recorded | told | conditions | self.parameters
+        limit = {} if run.limit is None else {"limit_packets_count": run.limit}
+        others = way | self.recorded | told | conditions | limit | self.parameters
         start = datetime.fromtimestamp(self.start_s, UTC).strftime("%Y-%m-%d %H:%M:%S") if self.start_s else "–"
         kinds = sorted((kind != "src-cmd", FILES.get(kind, kind), count) for kind, count in self.kinds.items())
         # As a build decides: recorded qdiscs before names before the job, and a measured RTT where none is declared.

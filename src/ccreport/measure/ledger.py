@@ -69,9 +69,10 @@ def list_rejects(rejects: Path, listed: Path) -> None:
     """Write that no file of the whole archive, nor any part of one, was rejected, as a `strict` build wants it.
 
     `rejects` is the table of the whole archive, `listed` a text. Raise LedgerError, with a line for each reason, if
-    any was rejected.
+    any was rejected. That nothing declares a path is no fault of a file.
     """
-    all_rejects = read_table("rejects", [rejects])
+    is_fault = pl.col("is_whole_file") | (pl.col("reason") != "no_metadata")
+    all_rejects = read_table("rejects", [rejects]).filter(is_fault)
     if all_rejects.height:
         first, *others = _describe(all_rejects)
         more = f"; {count_things(len(others), 'line')} more in this log" if others else ""

@@ -1,5 +1,6 @@
 """Files that no pattern of a layout takes, and the pattern to mend, or to add, for them."""
 
+import contextlib
 import difflib
 import itertools
 import re
@@ -38,10 +39,29 @@ def describe_untaken(layout: Layout, manifests: Sequence[Manifest]) -> Iterator[
             yield from mended
             return
         first = display_name(untaken[0])
-        pattern = make_pattern("", [(first, split_path(first))]).write_pattern().replace("'", "''")
+        pattern = _propose(layout, first).replace("'", "''")
         counted = f"{count_things(len(untaken), 'file')}, such as {first}"
         yield f"No pattern takes {counted}. Add one below `files:` that fits, as this fits the first:"
         yield f"  - pattern: '{pattern}'"
+
+
+def _propose(layout: Layout, path: str) -> str:
+    """Return a pattern for a file: with the folders of a pattern that fits files beside it, else of its own words."""
+    *folders, name = path.split("/")
+    for own in layout.patterns:
+        *named, _ = own.expression.split("/")
+        near = folders[len(folders) - len(named) :]
+        if own.kind != IGNORED and named and len(near) == len(named):
+            expression = "/".join([*named, _write(name)])
+            # A group may be there twice, or reach over folders.
+            with contextlib.suppress(re.error):
+                if all(map(re.fullmatch, named, near)) and re.compile(expression).fullmatch("/".join([*near, name])):
+                    return expression
+    return _write(path)
+
+
+def _write(path: str) -> str:
+    return make_pattern("", [(path, split_path(path))]).write_pattern()
 
 
 def _mend(layout: Layout, unused: Iterable[Pattern], untaken: Sequence[str]) -> list[str] | None:

@@ -110,9 +110,16 @@ def _explain_unselected(trace: Trace) -> pl.Expr:
 
 
 def explain_absence() -> pl.Expr:
-    """Return why a run that is not suspect is in no mean: as `explain_uncounted` says, or that it has no flow."""
+    """Return why a run that is not suspect is in no mean: as `explain_uncounted` says, or that it has no flow.
+
+    UDP has no flow either, and a rate.
+    """
     has_flows = pl.col("is_counted") | (pl.col("flows_count") != 0).fill_null(value=True)
-    return pl.when(has_flows).then(explain_uncounted()).otherwise(pl.lit(NO_TRANSFER))
+    return (
+        pl.when(has_flows | pl.col("throughput_bps").is_not_null())
+        .then(explain_uncounted())
+        .otherwise(pl.lit(NO_TRANSFER))
+    )
 
 
 def explain_uncounted() -> pl.Expr:
