@@ -5,7 +5,11 @@ The archive: its place or those of its parts, on disk or elsewhere, and how its 
 from ccreport.archive.parts import name_archive
 from ccreport.archive.read_layout import check_layout, split_archive
 from ccreport.archive.unpack import looks_packed
-from ccreport.core.configuration import find_archive_problem, find_results_problem
+from ccreport.core.configuration import (
+    find_archive_problem,
+    find_results_problem,
+    guess_home,
+)
 from ccreport.core.declared_files import DeclarationError
 from ccreport.core.schema_problems import guess_path
 from ccreport.storage.places import check_address, find_fetched, guess_address
@@ -26,7 +30,8 @@ for number, (place, name) in enumerate(zip(PLACES, ARCHIVES)):
         refuse(
             f"archive: {name} does not exist"
             + (
-                guess_path(place)
+                guess_home(place)
+                or guess_path(place)
                 or guess_address(name)
                 or "; name a folder, a tarball or an address"
             ),

@@ -9,17 +9,6 @@ Outputs: <results>/changes.md, a page of the report
 HAS_FORMER = RELEASE["former"] is not None
 
 
-def check_former():
-    """Raise InputError where this build would compare its results with a release that is damaged."""
-    asked = {job.rule.name for job in workflow.dag.needrun_jobs()}
-    if HAS_FORMER and asked & {"compare_former", "publish"}:
-        # Only here, as other builds have no use for it.
-        from ccreport.publish.checks.sums import require_whole
-
-        former = Path(RELEASE["former"])
-        require_whole(former, former, [], has_raw=False)
-
-
 rule compare_former:
     """Write what the results have otherwise than the release before, for the report's page."""
     input:

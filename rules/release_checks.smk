@@ -99,3 +99,14 @@ def is_of_known_authors():
     return has_own_results() and has_known_authors(
         json.loads(facts.read_text())["sha256"]
     )
+
+
+def check_former():
+    """Raise InputError where this build would compare its results with a release that is damaged."""
+    asked = {job.rule.name for job in workflow.dag.needrun_jobs()}
+    if HAS_FORMER and asked & {"compare_former", "publish"}:
+        # Only here, as other builds have no use for it.
+        from ccreport.publish.checks.sums import require_whole
+
+        former = Path(RELEASE["former"])
+        require_whole(former, former, [], has_raw=False)

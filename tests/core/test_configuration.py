@@ -107,6 +107,7 @@ def test_the_command_line_may_write_null_where_nothing_may_be_given(
         ("results", None),
         ("archive/results", None),
         ("../elsewhere", None),
+        ("~/results", "is a folder called ~; write /"),
     ],
 )
 def test_results_have_a_folder_of_their_own(

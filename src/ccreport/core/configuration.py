@@ -129,8 +129,15 @@ def check_pathvars(sources: Sources) -> None:
                 raise sources.blame((PATHVARS, name), f"{PATHVARS}.{name}: {fault}")
 
 
+def guess_home(path: Path) -> str:
+    """Return what to put behind a path that begins with ~, as only shells expand it; nothing for another one."""
+    return f"; write {path.expanduser()}, as ~ is not expanded here" if path.parts[:1] == ("~",) else ""
+
+
 def find_folder_problem(folder: Path) -> str | None:
     """Return why nothing can be written into a folder, which need not exist yet; None where it can."""
+    if hint := guess_home(folder):
+        return f"{folder} is a folder called ~{hint}"
     nearest = next(place for place in (folder.resolve(), *folder.resolve().parents) if place.exists())
     if not nearest.is_dir():
         return f"{folder} is a file, or below one; name a folder"
