@@ -573,3 +573,5 @@ def test_the_direction_of_a_result_is_among_what_else_tells_its_condition(
     rows = [line for line in capsys.readouterr().out.splitlines() if line.endswith("  iperf3")]
     told = [re.findall(r"direction=(\w+)", row) for row in rows]
     assert told == [[], ["reverse"], ["both"]]
+    # A build knows no RTT of data that only come back.
+    assert [" measured" in row for row in rows] == [True, False, True]

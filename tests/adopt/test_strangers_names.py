@@ -315,3 +315,12 @@ def test_names_of_queueing_disciplines_are_a_condition(
     propose(write_archive(tmp_path / "raw", files))
     others = [other for (other,) in list_columns(capsys.readouterr().out, "other")]
     assert sorted(others) == sorted(f"{column}={queue}" for queue in queues for _ in (1, 2))
+
+
+def test_one_word_of_many_that_is_an_algorithm_names_none(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    names = ("bbr", "first", "evening", "again", "upstairs", "late")
+    files = {f"{name}.json": client_output(4000 + n, start_s=START_S + 60 * n) for n, name in enumerate(names)}
+    folder = write_archive(tmp_path / "raw", files)
+    assert adopt(folder, check=False) == 0
+    assert "(?P<cc>" not in (folder / "layout.yaml").read_text(encoding="utf-8")
+    assert "by its name" not in capsys.readouterr().out

@@ -36,6 +36,8 @@ WITH_COMMA: Final = {"[0-9.]+": "[0-9.,]+", r"(?:\.[0-9]+)?": "(?:[.,][0-9]+)?"}
 # .5 for 0.5
 WITHOUT_ZERO: Final = re.compile(r"(?<![0-9])\.[0-9]")
 OF_TWO_WORDS: Final = {CC: "(?P<cc>[A-Za-z0-9]+(?:[ ._-](?:[Vv][0-9]|(?i:reno|tcp)))?)"}
+# For each known algorithm so many words may be algorithms; of more, one may be called so by chance.
+WORDS_A_NAME: Final = 4
 
 
 @dataclass
@@ -50,9 +52,9 @@ class Column:
 
     @property
     def kind(self) -> str:
-        """Return what kind of piece is here; where they differ, an algorithm, as one of them is, or any word."""
-        kinds = {word.kind for word in self.words}
-        return self.words[0].kind if len(kinds) == 1 else "cc" if "cc" in kinds else "word"
+        """Return what kind of piece is here; where they differ, an algorithm, as some of them are, or any word."""
+        kinds = [*{word.text: word.kind for word in self.words}.values()]
+        return kinds[0] if len({*kinds}) == 1 else "cc" if len(kinds) <= WORDS_A_NAME * kinds.count("cc") else "word"
 
     @property
     def texts(self) -> set[str]:

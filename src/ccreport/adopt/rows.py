@@ -112,8 +112,10 @@ class Row:
     def min_rtt_ms(self) -> float | None:
         """Return the smallest RTT of the run's own connections, as a build has it: by their samples, else by results.
 
-        Samples may be of other sockets, too.
+        Samples may be of other sockets, too. Of data that only come back there is none, as their sender is another.
         """
+        if self.direction == REVERSE:
+            return None
         own = [rtt_ms for ends, rtt_ms in self.sampled_rtts_ms.items() if ends in self.connections]
         return min(own or self.result_rtts_ms or self.sampled_rtts_ms.values(), default=None)
 
