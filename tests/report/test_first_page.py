@@ -108,7 +108,8 @@ def test_claims_that_fail_in_direction_are_told_from_those_of_equality_and_those
     found = render_findings(judged, declare(judged, 1.0), NO_PAIRS, BOTH, NO_COMPARISONS, TITLES, explained=explained)
     contradicted, in_size = list_sentences(found)
     counted = "[3 of 4 claims](claims.qmd?verdict=contradicted#all-claims)"
-    assert contradicted == f"**Contradicted:** {counted}; recorded causes: a buffer (1), time (1)."
+    caused = '[; recorded causes: a buffer (1), time (1)]{.content-visible when-format="html"}'
+    assert contradicted == f"**Contradicted:** {counted}{caused}."
     # Folded up on the website, where the strip of verdicts has them, and on paper behind the first page.
     (named,) = re.findall(r"\n  What is contradicted: (.*?)\.\n", found)
     assert re.findall(r"\((claims\.qmd#claim-\w+)\)", named) == [

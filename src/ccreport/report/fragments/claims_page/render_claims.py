@@ -41,7 +41,7 @@ from ccreport.report.markup.escape import escape_text
 from ccreport.summarise.grids.plain_numbers import show_plain
 
 TIME: Final = "%Y-%m-%d %H:%M UTC"
-OVERVIEW_HEADER: Final = ("Claim", "Source", "Paper", "Here, joint 95 % interval", "Verdict")
+OVERVIEW_HEADER: Final = ("Claim", "Source", "Paper", "Here, 95 % interval", "Verdict")
 HEADER: Final = ("Check", "Paper", "Accepted range", "Here", "95 % interval", "Runs", "Verdict")
 DATED: Final = """
 Bounds that were set after the archive was measured could have been fitted to it. The date of a bound is that of its

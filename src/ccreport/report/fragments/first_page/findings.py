@@ -26,6 +26,7 @@ from ccreport.report.fragments.first_page.rate_findings import (
 from ccreport.report.fragments.first_page.rates_by_loss import PLAIN, Look
 from ccreport.report.fragments.first_page.retransmit_findings import describe_retransmits
 from ccreport.report.fragments.first_page.sharing_findings import describe_sharing
+from ccreport.report.fragments.first_page.short_answers import show_on_pages
 from ccreport.report.fragments.first_page.starvation_findings import describe_starvation
 from ccreport.report.fragments.first_page.variation_findings import describe_variation
 from ccreport.report.markup.blocks import close_fold, open_fold
@@ -157,7 +158,7 @@ def _tell_failed(
     recorded = ", ".join(f"{escape_text(cause)} ({count:,})" for cause, count in counts.items() if count)
     counted = _count_claims(judged, len(found), verdict)
     if verdict == CONTRADICTED:
-        caused = f"; recorded causes: {recorded}" if recorded else ""
+        caused = show_on_pages(f"; recorded causes: {recorded}" if recorded else "")
         return f"{counted}{caused}{PARAGRAPH}{_quote_claims(claims, found)}"
     return PARAGRAPH.join(filter(None, (counted, f"Recorded causes of the claims: {recorded}" if recorded else "")))
 

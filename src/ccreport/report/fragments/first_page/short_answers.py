@@ -32,8 +32,12 @@ def join_parts(parts: Iterable[tuple[str, str]], counts: Iterable[tuple[str, str
     shown, counted = ([f"**{name[0].upper()}{name[1:]}:** {said}." for name, said in own] for own in (parts, counts))
     if not shown:
         return BREAK.join(counted)
-    rest = BREAK.join(["", *counted])
-    return BREAK.join(shown) + (f'[{rest}]{{.content-visible when-format="html"}}' if counted else "")
+    return BREAK.join(shown) + (show_on_pages(BREAK.join(["", *counted])) if counted else "")
+
+
+def show_on_pages(words: str) -> str:
+    """Return what the website has, and the first page of the PDF has no room for."""
+    return f'[{words}]{{.content-visible when-format="html"}}' if words else ""
 
 
 def shorten_rates(parts: Mapping[str, pl.DataFrame], places: Mapping[str, str], *, is_beside_table: bool) -> str:
@@ -83,7 +87,10 @@ def shorten_sharing(
     by_loss = groupby(pair.partition_by("loss", maintain_order=True), key=_find_ahead)
     alike = [(who, pl.concat(owns)) for who, owns in by_loss]
     parts = [
-        (f"{_join_losses(own['loss'].unique(maintain_order=True))}{of_pair}", f"{_tell_lead(who, own)}{remark(own)}")
+        (
+            f"{_join_losses(own['loss'].unique(maintain_order=True))}{of_pair}",
+            f"{_tell_lead(who, own)}{show_on_pages(remark(own))}",
+        )
         for who, own in alike
     ]
     counted = Counter(others["ahead_algorithm"].drop_nulls()).most_common()
@@ -142,7 +149,7 @@ def shorten_retransmits(under_loss: pl.DataFrame, others: pl.DataFrame, cases: S
     rest = [("elsewhere", _tell_undecided(left))] if left.height else []
     lost = pl.Series([read_loss_pct(question) for question in under_loss["question"]], dtype=pl.Float64) / 100
     of_loss = pl.concat([under_loss[f"{side}_mean"] / lost for side in ("first", "second")])
-    lossy += f"; both retransmit {show_ends(of_loss)} times what the path loses"
+    lossy += show_on_pages(f"; both retransmit {show_ends(of_loss)} times what the path loses")
     return join_parts([(f"{NAMES[RANDOM]} alone", lossy), *cases], rest)
 
 
