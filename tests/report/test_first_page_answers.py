@@ -99,8 +99,8 @@ def test_clear_differences_of_retransmits_have_a_sentence_each():
     (said,) = describe_retransmits(asked)
     short, shown, _ = html.unescape(said).split("\n\n")
     assert short == (
-        "**How do retransmits differ?** **Random loss alone:** BBR retransmits less in 1 of 4 comparisons; both "
-        "retransmit 0.500 to 1.00 times what the path loses.\\\n"
+        "**How do retransmits differ?** **Random loss alone:** BBR retransmits less in 1 of 4 comparisons[; both "
+        'retransmit 0.500 to 1.00 times what the path loses]{.content-visible when-format="html"}.\\\n'
         "**5G sender:** BBR 5.00 times as much (5.00 % against 1.00 %).\\\n"
         "**4G sender:** BBR 4.00 times (4.00 % against 1.00 %).\\\n"
         "**3G sender:** BBR 3.00 times (3.00 % against 1.00 %).\\\n"
@@ -519,11 +519,10 @@ def test_who_gets_more_when_they_share_is_said_by_loss_and_round_trip_time():
         .otherwise("table_name")
     )
     (said,) = map(html.unescape, describe_sharing(compared, known, {"table_2_testbed": "Table II: rates"}, published))
-    assert "**No loss (Table II):** equal within ±5 %; in the paper BBR gets 0.461 times CUBIC’s rate.\\\n" in said
+    assert "**No loss (Table II):** equal within ±5 %[; in the paper BBR gets 0.461 times CUBIC’s rate]{" in said
     assert "**0.1 % loss (Table II):** no clear difference.\\\n" in said
     assert (
-        "**1 % loss (Table II):** BBR gets 2.00 to 4.00 times CUBIC’s rate; in the paper 5.00 and 5.00 times.\\\n"
-        in said
+        "**1 % loss (Table II):** BBR gets 2.00 to 4.00 times CUBIC’s rate[; in the paper 5.00 and 5.00 times]{" in said
     )
     # The one that is seldom ahead has a line of its own.
     (said,) = map(html.unescape, describe_sharing(make_comparisons(*asked, *full)))
