@@ -82,6 +82,6 @@ def check_published(evaluation, explanations=None):
     from ccreport.compare.expected import read_published
     from ccreport.report.first_page.pairs import check_explained_pairs
 
-    read_published(evaluation)
+    published = read_published(evaluation)
     if explanations:
-        check_explained_pairs(explanations, evaluation)
+        check_explained_pairs(explanations, evaluation, published)

@@ -62,9 +62,13 @@ def warn_of_order():
     if RELEASE["former"] is None:
         return
     # Only here, as other builds have no use for it.
-    from ccreport.publish.changes.differences import ReleaseFolder, describe_order
+    from ccreport.publish.changes.differences import describe_order
+    from ccreport.publish.upload import read_version
 
-    former = ReleaseFolder(Path(RELEASE["former"])).version
+    try:
+        former = read_version(Path(RELEASE["former"]))
+    except InputError as error:
+        stop(f"release.former: {error}")
     if problem := describe_order(former, RELEASE["version"]):
         mended = "raise release.version, or name an older release as release.former"
         warn_once(f"warning: {problem}; {mended}")

@@ -250,3 +250,10 @@ def test_a_damaged_former_release_is_refused_before_the_first_job_and_a_later_on
     assert (
         done.output.count("warning: version 0.9 is compared as the later one of 1; raise release.version, or name") == 1
     )
+    # Before anything is hashed its version is read, also by a dry run.
+    (damaged / "CITATION.cff").write_text("version: [\n")
+    settings = declared | {"version": "3", "former": str(damaged)}
+    done = build("publish", list_places(archive), published.results.parent, "-n", release=settings)
+    assert done.returncode == 1
+    said = f"ccreport: release.former: {damaged}: CITATION.cff does not say the version of the release"
+    assert done.output.splitlines()[-1] == said

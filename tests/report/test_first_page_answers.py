@@ -111,13 +111,13 @@ def test_clear_differences_of_retransmits_have_a_sentence_each():
     row = asked.tail(1).with_columns(question=pl.lit("9G sender"), verdict=pl.lit("undecided"))
     row = row.with_columns(ahead_algorithm=pl.lit(None, pl.String))
     (said,) = describe_retransmits(pl.concat([asked, row]))
-    assert "**Elsewhere:** no clear difference in 1 (of 1 comparison)." in said
+    assert "**Elsewhere:** of 1 comparison, no clear difference in 1." in said
     sure = row.with_columns(question=pl.lit("8G sender"), effect_low_ratio=pl.lit(1.2))
     none = row.with_columns(question=pl.lit("7G sender"), first_mean=pl.lit(0.0), second_mean=pl.lit(0.0))
     (said,) = describe_retransmits(pl.concat([asked, row, sure, none]))
     assert (
-        "**Elsewhere:** neither retransmits anything in 1 and no clear difference in 2, though in 1 the interval "
-        "excludes 1: so many comparisons need stronger evidence (of 3 comparisons)."
+        "**Elsewhere:** of 3 comparisons, neither retransmits anything in 1 and no clear difference in 2 (the "
+        "interval excludes 1 in 1, not significantly after Holm’s correction)."
     ) in said
     assert "The difference is clear in 5 comparisons, most in these 3. From a 5G sender BBR retransmits 5.00" in shown
     assert "times as much as CUBIC (5.00 % of segments against 1.00 %)." in shown

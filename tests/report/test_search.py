@@ -3,7 +3,7 @@ from pathlib import Path
 
 import pytest
 from browser import needs_chromium
-from playwright.sync_api import Browser, expect
+from playwright.sync_api import Browser, Page, expect
 
 from ccreport.report.site.links import PageError
 from ccreport.report.site.search import add_search, list_documents, write_search
@@ -140,6 +140,16 @@ def write_listed(folder: Path, name: str, *sections: tuple[str, str]) -> None:
     write_page(folder, f"<main><h1>Page {name}</h1>{listed}</main>", f"{name}.html")
 
 
+def open_search(folder: Path, browser: Browser) -> Page:
+    """Return the page of search over the pages of a folder."""
+    add_search(folder)
+    write_search(folder)
+    write_page(folder, SEARCH_PAGE, "search.html")
+    page = browser.new_page()
+    page.goto((folder / "search.html").as_uri())
+    return page
+
+
 @pytest.mark.slow
 @needs_chromium
 def test_a_section_of_the_methods_goes_before_others_of_the_same_words_and_the_summary_before_other_text(
@@ -162,11 +172,7 @@ def test_a_section_of_the_methods_goes_before_others_of_the_same_words_and_the_s
     )
     write_sections("collection", ("What was declared", "Of each machine its system."))
     write_sections("ledger", ("What became of every file", "Raw, and read."))
-    add_search(tmp_path)
-    write_search(tmp_path)
-    (tmp_path / "search.html").write_text(SEARCH_PAGE, encoding="utf-8")
-    page = browser.new_page()
-    page.goto((tmp_path / "search.html").as_uri())
+    page = open_search(tmp_path, browser)
     for words, first in {
         "kernel": "What was declared",
         "tie": "Comparing two algorithms",
@@ -203,11 +209,7 @@ def test_questions_lead_to_what_answers_them(tmp_path: Path, browser: Browser):
     write_page(
         tmp_path, (tmp_path / "tables.html").read_text().replace("</h1>", "</h1><p>How to read.</p>"), "tables.html"
     )
-    add_search(tmp_path)
-    write_search(tmp_path)
-    (tmp_path / "search.html").write_text(SEARCH_PAGE, encoding="utf-8")
-    page = browser.new_page()
-    page.goto((tmp_path / "search.html").as_uri())
+    page = open_search(tmp_path, browser)
     for words, first in {
         # Tables call BBRv2 by its first name; a share is not a number of something else.
         "BBRv2 CUBIC 0.01% loss 80ms": ["Results", "Table II", "Figure 4: BBRv2 and CUBIC, 80 ms, 0.01 % loss"],

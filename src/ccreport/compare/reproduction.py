@@ -220,14 +220,9 @@ def _name_cell(comparison: str, number: int, key: Key, cells: Cells, name: str) 
     return names | {column: value for column, value in zip(cells.key, key, strict=True) if column in own}
 
 
-def list_published_names(evaluation: Path) -> pl.DataFrame:
-    """Return the `table_name` and the name (`cell`) of each published cell of an evaluation, as the table has them.
-
-    Raise InputError as `read_published` does.
-    """
-    names = [
-        (table, _join_key(table, cell.key)) for table, cells in read_published(evaluation).items() for cell in cells
-    ]
+def name_published(published: Mapping[str, Sequence[Expected]]) -> pl.DataFrame:
+    """Return the `table_name` and the name (`cell`) of each published cell, as the table of reproduction has them."""
+    names = [(table, _join_key(table, cell.key)) for table, cells in published.items() for cell in cells]
     return pl.DataFrame(names, schema={"table_name": pl.String, "cell": pl.String}, orient="row").unique()
 
 

@@ -69,7 +69,7 @@ def list_rejects(rejects: Path, listed: Path) -> None:
     """Write that no file of the whole archive, nor any part of one, was rejected, as a `strict` build wants it.
 
     `rejects` is the table of the whole archive, `listed` a text. Raise LedgerError, with a line for each reason, if
-    any was rejected. That nothing declares a path is no fault of a file.
+    any was rejected. A file is not at fault where nothing declares its path.
     """
     is_fault = pl.col("is_whole_file") | (pl.col("reason") != "no_metadata")
     all_rejects = read_table("rejects", [rejects]).filter(is_fault)

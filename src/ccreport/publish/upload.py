@@ -49,7 +49,7 @@ def upload(release: Path, target: str, *, dry_run: bool = False, prune: bool = F
     if not is_remote(target):
         check_folder(Path(target), "--target")
     sums = _read_whole(release)
-    place = f"{target.rstrip('/')}/{_read_version(release)}"
+    place = f"{target.rstrip('/')}/{read_version(release)}"
     if not is_remote(target):
         _check_apart(release, target, Path(place))
     published = read_there(place, SUMS)
@@ -113,12 +113,15 @@ def _read_whole(release: Path) -> dict[str, str]:
         for failure in check.failures
     ]
     if damage:
-        version = release.resolve().name
+        try:
+            version = read_version(release)
+        except InputError:
+            version = release.resolve().name
         raise InputError(DAMAGED.format(release=release, damage=say_damage(damage), version=version))
     return sums
 
 
-def _read_version(release: Path) -> str:
+def read_version(release: Path) -> str:
     """Return the version that a release says it is, whatever its folder is called."""
     try:
         version = str(yaml.safe_load((release / CITATION).read_bytes())["version"])

@@ -54,7 +54,9 @@ QUERY: Final = f"""
         QUALIFY row_number() OVER (PARTITION BY algorithm, beside ORDER BY share, condition_id) = 1
     ),
     late AS (
-        SELECT condition_id, flows.cc, sum(interval_bytes) AS bytes
+        SELECT
+            condition_id, flows.cc,
+            sum(interval_bytes) / nullif(sum(sum(interval_bytes)) OVER (PARTITION BY condition_id), 0) AS late_share
         FROM (SELECT DISTINCT condition_id, run_id, duration_s FROM shared SEMI JOIN worst USING (condition_id))
         JOIN intervals USING (run_id)
         JOIN flows USING (run_id, flow_id)
@@ -62,11 +64,7 @@ QUERY: Final = f"""
         GROUP BY condition_id, flows.cc
     )
     SELECT {", ".join(SCHEMA)}
-    FROM worst
-    LEFT JOIN (
-        SELECT own.condition_id, own.cc AS algorithm, own.bytes / nullif(own.bytes + other.bytes, 0) AS late_share
-        FROM late AS own JOIN late AS other USING (condition_id) WHERE own.cc <> other.cc
-    ) USING (condition_id, algorithm)
+    FROM worst LEFT JOIN late USING (condition_id, cc)
     ORDER BY share, algorithm, beside
 """  # noqa: S608 (of a module)
 

@@ -12,8 +12,9 @@ from typing import Any, Final
 
 import polars as pl
 
+from ccreport.compare.expected import Expected
 from ccreport.compare.pairs import SUSPECT
-from ccreport.compare.reproduction import COMPARED, list_published_names
+from ccreport.compare.reproduction import COMPARED, name_published
 from ccreport.core.declared_files import DeclarationError, blame, load_declared
 from ccreport.core.evaluation import load_evaluation
 from ccreport.core.schema_problems import guess
@@ -88,15 +89,15 @@ def call_conditions(rows: pl.DataFrame, declared: Mapping[str, Any]) -> pl.DataF
     return named.with_columns(show_algorithms_within(named[column], declared))
 
 
-def check_explained_pairs(explanations: Path, evaluation: Path) -> None:
+def check_explained_pairs(explanations: Path, evaluation: Path, published: Mapping[str, Sequence[Expected]]) -> None:
     """Raise DeclarationError where a file explains a pair that the evaluation has no published cell of.
 
-    Raise InputError, too, where a file of published values cannot be used.
+    `published` is as `read_published` returns it.
     """
     own = load_declared(explanations, "explanations")["evaluations"].get(evaluation.stem)
     if own is None or not own["reproduction"]["pairs"]:
         return
-    cells = {*call_conditions(list_published_names(evaluation), load_evaluation(evaluation))["cell"]}
+    cells = {*call_conditions(name_published(published), load_evaluation(evaluation))["cell"]}
     for pair in own["reproduction"]["pairs"]:
         if pair not in cells:
             problem = f"{evaluation.stem} has no published pair `{pair}`{guess(pair, cells)}"

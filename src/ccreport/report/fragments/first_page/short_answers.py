@@ -156,15 +156,13 @@ def shorten_retransmits(under_loss: pl.DataFrame, others: pl.DataFrame, cases: S
 def _tell_undecided(left: pl.DataFrame) -> str:
     """Return in how many comparisons no difference is clear, and in how many it would be, were each the only one."""
     is_none = (pl.col("first_mean") == 0) & (pl.col("second_mean") == 0)
-    open_ones = left.filter(~is_none.fill_null(value=False))
+    undecided = left.filter(~is_none.fill_null(value=False))
+    neither = left.height - undecided.height
     excludes = (pl.col("effect_low_ratio") > 1) | (pl.col("effect_high_ratio") < 1)
-    excluding = open_ones.filter(excludes).height
-    alone = f", though in {excluding:,} the interval excludes 1: so many comparisons need stronger evidence"
-    said = (
-        [f"neither retransmits anything in {left.height - open_ones.height:,}"]
-        if open_ones.height < left.height
-        else []
+    excluding = undecided.filter(excludes).height
+    alone = (
+        f" (the interval excludes 1 in {excluding:,}, not significantly after Holm’s correction)" if excluding else ""
     )
-    if open_ones.height:
-        said.append(f"{NO_DIFFERENCE} in {open_ones.height:,}{alone if excluding else ''}")
-    return f"{join_names(said)} (of {count_things(left.height, 'comparison')})"
+    said = [f"neither retransmits anything in {neither:,}"] if neither else []
+    said += [f"{NO_DIFFERENCE} in {undecided.height:,}{alone}"] if undecided.height else []
+    return f"of {count_things(left.height, 'comparison')}, {join_names(said)}"

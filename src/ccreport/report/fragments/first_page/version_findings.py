@@ -178,10 +178,8 @@ def _tell_beside(
         shown = ", ".join(links[figure] for figure in part["figure"].unique(maintain_order=True))
         if name not in (first, second):
             # The verdict: equal within ±5 %, or undecided.
-            words = (
-                "undecided beside which it keeps more" if name == UNDECIDED else f"its rates beside the two are {name}"
-            )
-            yield f"in {part.height} ({shown}) {words}"
+            words = "whose difference is undecided" if name == UNDECIDED else f"that are {name}"
+            yield f"has rates beside the two {words} in {part.height} ({shown})"
             continue
         other = second if name == first else first
         higher, lower, unit = _scale_rates(part, is_first=name == first)
