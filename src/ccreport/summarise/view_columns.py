@@ -8,6 +8,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from functools import cache
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, Final
@@ -91,7 +92,7 @@ def open_without_rows(evaluation: Path) -> Iterator[duckdb.DuckDBPyConnection]:
         write_empty_tables(folder)
         (folder / "batches.txt").write_text(f"{ARCHIVE}\n", encoding="ascii")
         declared = load_evaluation(evaluation)
-        if refused := _find_taken_name(declared["labels"], folder):
+        if refused := _find_taken_name(declared["labels"]):
             raise blame(evaluation, refused)
         try:
             list_views(folder / "batches.txt", folder, evaluation, folder / "archive.duckdb")
@@ -106,21 +107,27 @@ def open_without_rows(evaluation: Path) -> Iterator[duckdb.DuckDBPyConnection]:
             yield connection
 
 
-def _find_taken_name(labels: Iterable[str], tables: Path) -> DeclarationError | None:
+def _find_taken_name(labels: Iterable[str]) -> DeclarationError | None:
     """Return the fault of the first label that has the name of a column, which a query could not tell from it."""
-    taken: dict[str, str] = {}
-    with duckdb.connect() as connection:
-        create_views(connection, [ARCHIVE], tables, _declare(*ASKED_TABLES))
-        connection.execute(read_query(CLAIMS))
-        for view in ("runs", "flows", "labelled_runs", CLAIMED, *(f"{table}_runs" for table in ASKED_TABLES)):
-            for name, *_ in connection.execute(f"DESCRIBE {view}").fetchall():
-                taken.setdefault(name, view)
     for label in labels:
         # Names differ by more than their letters' case in SQL.
-        if (name := label.lower()) in taken and name not in {*DEFAULT_LABELS, LOSS_PATTERN}:
-            problem = f"labels: `{label}` has the name of a column of {taken[name]}; choose another"
+        name = label.lower()
+        if name not in {*DEFAULT_LABELS, LOSS_PATTERN} and (view := _find_views_of_columns().get(name)):
+            problem = f"labels: `{label}` has the name of a column of {view}; choose another"
             return DeclarationError(problem, ("labels", label))
     return None
+
+
+@cache
+def _find_views_of_columns() -> dict[str, str]:
+    """Return the columns that every evaluation's runs have, each with the first view that has it."""
+    views = ("runs", "flows", "labelled_runs", CLAIMED, *(f"{table}_runs" for table in ASKED_TABLES))
+    with TemporaryDirectory() as folder, duckdb.connect() as connection:
+        write_empty_tables(Path(folder))
+        create_views(connection, [ARCHIVE], Path(folder), _declare(*ASKED_TABLES))
+        connection.execute(read_query(CLAIMS))
+        found = [(name, view) for view in views for name, *_ in connection.execute(f"DESCRIBE {view}").fetchall()]
+    return dict(reversed(found))
 
 
 def _find_missing_label(declared: Mapping[str, Any], error: QueryError) -> DeclarationError | None:
