@@ -3,6 +3,7 @@
 import json
 from pathlib import Path
 from typing import Any
+from unittest import mock
 
 import jsonschema
 from archives import EPOCH, ROOT, make_table, save_table
@@ -13,7 +14,7 @@ from ccreport.compare.claims import judge_claims
 from ccreport.core.declarations import load_yaml
 from ccreport.core.declared_files import fill_defaults
 from ccreport.measure import EXPERIMENT_TABLES
-from ccreport.publish import CRATE
+from ccreport.publish import CRATE, stage
 from ccreport.publish.release import publish
 from ccreport.publish.sums import write_sums
 from ccreport.storage.sums import hash_file, hash_sums
@@ -35,6 +36,11 @@ claims:
         at_least: 2
         minimum_runs: 1
 """
+# Of the code what tests look at: to copy and to hash 900 files a release takes half of a test.
+SMALL_CODE = (
+    *("rules", "schemas", "src/ccreport/measure", "src/ccreport/sql", "evaluations"),
+    *("requirements.lock", "README.md", "LICENSE"),
+)
 RUNS = [{"run_id": "e.a", "experiment_id": "e", "start_utc": EPOCH}, {"run_id": "e.b", "experiment_id": "e"}]
 # "hello\n" and nothing, as sha256sum has them.
 HELLO = "5891b5b522d5df086d0ff0b110fbd9d21bb4fc7163af34d08286a2e846f6be03"
@@ -110,7 +116,13 @@ def make_config(**release: Any) -> str:
     return json.dumps(config)
 
 
-def release_of(folder: Path, results: Path, archive: list[Path] | None = None, **declared: Any) -> Path:
+def release_of(
+    folder: Path,
+    results: Path,
+    archive: list[Path] | None = None,
+    code: tuple[str, ...] = SMALL_CODE,
+    **declared: Any,
+) -> Path:
     raw = folder / "raw"
     (raw / "2026-11-20:22:10/j").mkdir(parents=True, exist_ok=True)
     (raw / "2026-11-20:22:10/j/src-cmd:h:1").write_text("hello\n")
@@ -118,15 +130,16 @@ def release_of(folder: Path, results: Path, archive: list[Path] | None = None, *
     evaluation.write_text(EVALUATION)
     judge(results, evaluation)
     release = folder / "release/2.1"
-    publish(
-        make_config(**declared),
-        archive or [raw],
-        results,
-        [evaluation],
-        [],
-        release,
-        replace=declared.get("replace", False),
-    )
+    with mock.patch.object(stage, "CODE", code):
+        publish(
+            make_config(**declared),
+            archive or [raw],
+            results,
+            [evaluation],
+            [],
+            release,
+            replace=declared.get("replace", False),
+        )
     return release
 
 

@@ -20,6 +20,7 @@ from ccreport.compare.claim_verdicts import CONTRADICTED, FAILS, HOLDS, SIZE
 from ccreport.core.declarations import load_yaml
 from ccreport.core.errors import InputError
 from ccreport.core.tables import read_table
+from ccreport.publish import stage
 from ccreport.publish.changes.causes import CAUSES, PLACES, describe_raw, list_config
 from ccreport.publish.changes.change import Change, compare_values
 from ccreport.publish.changes.compare import Section, _describe_figure, compare_releases, format_html, format_text
@@ -605,8 +606,11 @@ def test_an_incomplete_release_cannot_be_compared(
         assert not printed.out
 
 
-def test_the_page_of_changes_and_changes_of_the_release_have_the_same_in_them(old: Path, tmp_path: Path) -> None:
-    results, evaluation = make_results(tmp_path), old.parent.parent / "one.yaml"
+def test_the_page_of_changes_and_changes_of_the_release_have_the_same_in_them(tmp_path: Path) -> None:
+    folder = tmp_path / "old"
+    folder.mkdir()
+    old = release_of(folder, make_results(folder), code=stage.CODE)
+    results, evaluation = make_results(tmp_path), folder / "one.yaml"
     save_table("runs", [{"run_id": "e.a", "experiment_id": "e"}], results / "tables/runs/b2.parquet")
     save_manifests(results, FILE, ADDED)
     explained = tmp_path / "explanations.yaml"

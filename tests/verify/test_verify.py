@@ -28,7 +28,7 @@ from ccreport.archive.unpack import unpack_archive
 from ccreport.core.csv_files import write_csv
 from ccreport.core.declarations import load_yaml
 from ccreport.core.tables import load_schema
-from ccreport.publish import CRATE, PACKAGE, SUMS
+from ccreport.publish import CRATE, PACKAGE, SUMS, stage
 from ccreport.publish.checks import FAILED, PASSED, UNCHECKED, Check
 from ccreport.publish.checks.descriptors import check_crate, check_package
 from ccreport.publish.checks.sums import check_beside, check_sums
@@ -596,10 +596,9 @@ def test_a_damaged_part_of_a_release_is_named(in_parts: Path, capsys: pytest.Cap
     assert "again.tar.zst is not a readable tarball or zip" in capsys.readouterr().out
 
 
-def test_tables_made_anew_equal_the_published_ones(
-    published: Path, release: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    folders = make_anew(published.parents[1] / "results", monkeypatch)
+def test_tables_made_anew_equal_the_published_ones(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    release = release_of(tmp_path, make_results(tmp_path), code=stage.CODE, pack=True)
+    folders = make_anew(tmp_path / "results", monkeypatch)
     check = check_recomputed(release, tmp_path / "work")
     # 30 typed tables, one published in four forms, comparisons and claims in two each.
     assert (check.state, check.failures) == (PASSED, ())

@@ -24,11 +24,12 @@ SHOWN: Final = 3
 def check_schemas(release: Path, paths: Iterable[str]) -> Check:
     """Check the Parquet tables among these paths of a release; a foreign key is one of the typed tables."""
     listed = [path for path in sorted(paths) if path.endswith(".parquet") and name_table(path)]
-    failures = [fault for path in listed for fault in _check_table(release, path)]
+    with duckdb.connect() as connection:
+        failures = [fault for path in listed for fault in _check_table(connection, release, path)]
     return Check("schemas", f"{count_things(len(listed), 'table')}: types, bounds, keys, foreign keys", tuple(failures))
 
 
-def _check_table(release: Path, path: str) -> Iterator[str]:
+def _check_table(connection: duckdb.DuckDBPyConnection, release: Path, path: str) -> Iterator[str]:
     table = str(name_table(path))
     try:
         schema = load_schema(table, release / SCHEMAS)
@@ -40,7 +41,7 @@ def _check_table(release: Path, path: str) -> Iterator[str]:
             for number in range(file.num_row_groups):
                 frame = pl.DataFrame(pl.from_arrow(file.read_row_group(number))).cast(schema.polars)  # type: ignore[arg-type]
                 yield from (f"{path}: {broken}" for broken in find_broken_values(frame, schema))
-        yield from _check_keys(release, path, schema)
+        yield from _check_keys(connection, release, path, schema)
     except FAULTS as error:
         yield f"{path}: {describe_fault(error, release)}"
 
@@ -74,27 +75,26 @@ def _describe(field: pa.Field) -> dict[str, object]:
     return {"type": str(field.type).replace("<element: ", "<item: "), "rule on empty cells": field.nullable, **own}
 
 
-def _check_keys(release: Path, path: str, schema: TableSchema) -> Iterator[str]:
+def _check_keys(connection: duckdb.DuckDBPyConnection, release: Path, path: str, schema: TableSchema) -> Iterator[str]:
     rows = read_files([release / path])
-    with duckdb.connect() as connection:
-        # Names of columns, quoted, of a schema that the file was found to have.
-        repeats = f"SELECT {_join(schema.key)} {rows} GROUP BY ALL HAVING count(*) > 1"
-        counted = connection.sql(f"SELECT count(*) FROM ({repeats})")  # noqa: S608
-        if repeated := counted.fetchall()[0][0]:
-            yield f"{path}: {repeated} values of the key {', '.join(schema.key)} are in more than one row"
-        if not path.startswith("tables/"):
-            return
-        for columns, other in list_foreign_keys(schema.name, release / SCHEMAS):
-            names, referred = _join(columns), f"tables/{other}/{WHOLE}.parquet"
-            if not (release / referred).is_file():
-                yield f"{path}: its {', '.join(columns)} is that of {referred}, which is missing"
-                continue
-            place = read_files([release / referred])
-            known = " AND ".join(f"{quote_name(column)} IS NOT NULL" for column in columns)
-            alone = f"(SELECT DISTINCT {names} {rows} WHERE {known}) ANTI JOIN (SELECT {names} {place}) USING ({names})"
-            lost = connection.sql(f"SELECT count(*) FROM {alone}").fetchall()[0][0]  # noqa: S608
-            if lost:
-                yield f"{path}: {lost} values of {', '.join(columns)} are in no row of {other}"
+    # Names of columns, quoted, of a schema that the file was found to have.
+    repeats = f"SELECT {_join(schema.key)} {rows} GROUP BY ALL HAVING count(*) > 1"
+    counted = connection.sql(f"SELECT count(*) FROM ({repeats})")  # noqa: S608
+    if repeated := counted.fetchall()[0][0]:
+        yield f"{path}: {repeated} values of the key {', '.join(schema.key)} are in more than one row"
+    if not path.startswith("tables/"):
+        return
+    for columns, other in list_foreign_keys(schema.name, release / SCHEMAS):
+        names, referred = _join(columns), f"tables/{other}/{WHOLE}.parquet"
+        if not (release / referred).is_file():
+            yield f"{path}: its {', '.join(columns)} is that of {referred}, which is missing"
+            continue
+        place = read_files([release / referred])
+        known = " AND ".join(f"{quote_name(column)} IS NOT NULL" for column in columns)
+        alone = f"(SELECT DISTINCT {names} {rows} WHERE {known}) ANTI JOIN (SELECT {names} {place}) USING ({names})"
+        lost = connection.sql(f"SELECT count(*) FROM {alone}").fetchall()[0][0]  # noqa: S608
+        if lost:
+            yield f"{path}: {lost} values of {', '.join(columns)} are in no row of {other}"
 
 
 def _join(columns: Iterable[str]) -> str:
