@@ -186,4 +186,11 @@ def list_plain(folder: Path) -> dict[str, Path]:
 def summarise_one(table: str, evaluation: Path, database: Path, output: Path) -> None:
     """Write one published table of an evaluation into a folder."""
     with connect(database) as connection:
-        summarise_table(connection, table, load_evaluation(evaluation)["tables"][table], output)
+        summarise_table(connection, table, _read_tables(evaluation, evaluation.read_bytes())[table], output)
+
+
+@functools.cache
+def _read_tables(evaluation: Path, _content: bytes) -> dict[str, Any]:
+    """Read an evaluation once for all of its tables: that takes a third of the time of a small one."""
+    tables: dict[str, Any] = load_evaluation(evaluation)["tables"]
+    return tables
