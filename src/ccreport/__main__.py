@@ -74,7 +74,7 @@ EXAMPLES: Final = {
     "adopt": "adopt path/to/files --check",
     "ingest": "ingest ss run1_ss.txt --output samples.csv",
     "explain": 'explain table_2 --row "test_group=0.1 % loss" --column "algorithm=BBR"',
-    "sql": 'sql "SELECT loss_pct, rtt_ms, algorithm, avg(goodput_bps) FROM measured GROUP BY ALL"',
+    "sql": 'sql "SELECT job, rtt_ms, algorithm, avg(goodput_bps) FROM measured GROUP BY ALL"',
     "export": "export RUN --qlog --output run.qlog",
     "verify": "verify https://host.example/release/1/ --html verified.html",
     "diff": "diff results/release/1 results/release/2",

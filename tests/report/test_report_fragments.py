@@ -808,7 +808,9 @@ def test_the_subtitle_is_followed_by_how_many_claims_have_each_verdict() -> None
     ]
     judged = pl.DataFrame(rows)
     declared = {"subtitle": "In a lab", "claims": {name: {"checks": [{}]} for name in verdicts}}
-    assert html.unescape(render_about(declared, judged)) == "In a lab: of 3 claims 2 hold, 1 is undecided."
+    told = "In a lab: of 3 claims 2 hold, 1 is undecided."
+    assert html.unescape(render_about(declared, judged)) == told
+    assert html.unescape(render_about(declared, judged, is_emulated=True)) == f"{told} All paths are emulated."
     declared["subtitle"] = "Does loss matter?"
     assert html.unescape(render_about(declared, judged)) == "Does loss matter? Of 3 claims 2 hold, 1 is undecided."
     declared["subtitle"] = ""

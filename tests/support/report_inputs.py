@@ -74,7 +74,7 @@ def write_inputs(folder: Path, names: tuple[str, ...] = NASTY) -> dict[str, Any]
         "archive": folder / "archive.json",
         "config": (
             "archive: /home/somebody/sample.tar.zst\nstrict: false\n"
-            "release: {version: '1', doi: null, creators: [], raw: archive, title: null, date: null}\n"
+            "release: {version: '1', doi: null, creators: [], raw: archive, title: null, date: null, license: null}\n"
         ),
         "evaluation": folder / "evaluation.yaml",
         "summaries": folder / "summaries",

@@ -208,7 +208,7 @@ def test_sql_says_which_table_has_a_column(
 def test_questions_of_the_documentation_have_answers(database: Path, capsys: pytest.CaptureFixture[str]) -> None:
     section = (ROOT / "reports/commands.qmd").read_text().partition("{#commands-sql}")[2].partition("\n## ")[0]
     queries = re.findall(r'ccreport sql "(.*?)"\n', section, re.DOTALL)
-    assert len(queries) == 6
+    assert len(queries) == 5
     for query in queries:
         assert main(["sql", query, "--database", str(database)]) == 0, capsys.readouterr().err
         assert capsys.readouterr().out.startswith("┌")

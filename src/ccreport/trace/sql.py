@@ -36,8 +36,8 @@ from ccreport.trace.queries.pooled_columns import describe_pooled
 # A published table is there twice: as it was published, and as the view that it is made by.
 TABLES: Final = "SELECT DISTINCT name FROM (SHOW TABLES) ORDER BY name"
 MEANS: Final = """\
-Columns: sql "DESCRIBE measured". Means, of which those of runs alone and of runs beside others differ:
-  sql "SELECT sharing, loss_pct, algorithm, count(goodput_bps), avg(goodput_bps) \
+Columns: sql "DESCRIBE measured". Means by condition, of which a job is one on each path:
+  sql "SELECT job, rtt_ms, algorithm, count(goodput_bps), avg(goodput_bps) \
 FROM measured GROUP BY ALL ORDER BY ALL\""""
 # What to ask of a table, if it is there; of the published ones that are there, one is an example.
 EXAMPLE: Final = "table_2_testbed_runs"

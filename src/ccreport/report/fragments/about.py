@@ -21,17 +21,19 @@ BOTH: Final = (
 )
 
 
-def render_about(declared: Mapping[str, Any], judged: pl.DataFrame) -> str:
+def render_about(declared: Mapping[str, Any], judged: pl.DataFrame, *, is_emulated: bool = False) -> str:
     """Return the subtitle of an evaluation, and after it the outcome: how many claims have each verdict.
 
-    Without a subtitle there is only the outcome, and without claims nothing. `judged` is the table `claims`.
+    Without a subtitle there is only the outcome, and without claims nothing. `judged` is the table `claims`. With
+    `is_emulated` it is said that the paths of all runs were.
     """
     subtitle, outcome = declared["subtitle"], tell_outcome(judged, declared["claims"])
     if not outcome:
         return escape_text(_end_sentence(subtitle)) if subtitle else ""
     # A question is answered by a sentence of its own.
     is_open = subtitle and _end_sentence(subtitle) != subtitle
-    return escape_text(f"{subtitle}{': of ' if is_open else ' Of '}{outcome}.".lstrip())
+    emulated = " All paths are emulated." if is_emulated else ""
+    return escape_text(f"{subtitle}{': of ' if is_open else ' Of '}{outcome}.{emulated}".lstrip())
 
 
 def name_publication(declared: Mapping[str, Any]) -> str:

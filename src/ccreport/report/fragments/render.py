@@ -69,6 +69,7 @@ from ccreport.report.fragments.first_page.rates_by_loss import Look
 from ccreport.report.fragments.first_page.software import (
     describe_release,
     describe_software,
+    find_licence,
     list_authors,
     render_bibtex,
 )
@@ -147,7 +148,9 @@ def render_fragments(
         | {"overlooked": describe_overlooked(raw_files), "parts": describe_parts(rejects)},
         "results": {"sha256": hash_sums({path.name: hash_file(path) for path in summaries.glob("*.csv")})},
         "software": {"version": escape_text(ccreport.__version__), **describe_software(citation)},
-        "release": describe_release(release, authors, declared["title"]),
+        "release": describe_release(
+            release, authors, declared["title"], find_licence(release, citation, facts["sha256"])
+        ),
         # No page says these: a report that has this evaluation as a section shows them.
         "kinds": find_examples(declared["figures"], figures),
     }
@@ -155,7 +158,8 @@ def render_fragments(
     shown = {"reproduction": compared, "claims": judged, "conditions": asked}
     variables |= name_absent([page for page, rows in shown.items() if rows.is_empty()])
     write_fragment(fragments, "_variables.yml", yaml.safe_dump(variables, sort_keys=True))
-    write_fragment(fragments, "about.md", render_about(declared, judged))
+    is_emulated = runs["session"].is_in(sessions["session"].implode()).fill_null(value=False).all()
+    write_fragment(fragments, "about.md", render_about(declared, judged, is_emulated=is_emulated))
     write_fragment(fragments, "publication.md", name_publication(declared))
     cited = render_bibtex(release, authors, declared["title"], name_days(runs, others), facts["sha256"])
     write_fragment(fragments, "bibtex.md", cited)

@@ -18,6 +18,7 @@
     retransmit: "resend resent",
     excluded: "exclusion omitted discarded rejected",
     repetitions: "repeats replicates replications",
+    licence: "license licensing",
   };
   // What answers a question of few words that many sections have: of the archive, and before how to do it with another.
   // The words are in any order, with or without fillers.
@@ -25,6 +26,8 @@
     ["kernel, kernel version", "index.html", "What was measured"],
     ["kernel, kernel version", "collection.html", "What was declared"],
     ["equal, tie, ties, draw, same", "methods.html", "Comparing two algorithms"],
+    ["rerun, run again, repeat, make again, reproduce", "provenance.html", "Run it again"],
+    ["license, licence, cite, citation, doi", "index.html", "How to cite"],
     ["raw file, raw data", "ledger.html", "What became of every file"],
     ["raw file cell, raw data cell, raw file number, raw data number", "tables.html", ""],
   ];
