@@ -108,6 +108,17 @@ def test_the_load_of_a_job_is_its_number_of_clients_of_a_size(tmp_path: Path) ->
     assert {row["load_basis"] for row in rows} == {"counted"}
 
 
+def test_a_load_that_tests_of_a_row_tell_in_other_ways_is_of_mixed_sources(tmp_path: Path) -> None:
+    files = {
+        "cc=bbr/load=1/rep=1/a.txt": rpc(None, 1000, 1.0),
+        "cc=bbr/rep=2/a.txt": rpc(None, 1000, 1.0, RESULT_BRAND="load=1"),
+    }
+    database = build_rpc_database(files, tmp_path)
+    for table in ("rpc_latency", "rpc_load"):
+        (row,) = database.read(table)
+        assert (row["repetitions_count"], row["load_basis"]) == (2, "mixed")
+
+
 def test_runs_of_other_settings_are_other_rows(tmp_path: Path) -> None:
     files: dict[str, str] = {}
     for value, mean in (("9", 1.0), ("10", 5.0)):

@@ -236,6 +236,17 @@ def test_jobs_by_host(tmp_path: Path) -> None:
     assert (row["rate_min_bps"], row["rate_max_bps"]) == (pytest.approx(11e6), pytest.approx(22e6))
 
 
+@pytest.mark.parametrize(
+    ("paced", "expected"), [((40e6, 50e6), None), ((40e6, None), None), ((40e6, 40e6), 40e6), ((None, None), None)]
+)
+def test_a_job_has_the_pacing_and_mss_that_all_its_runs_have(
+    tmp_path: Path, paced: tuple[float | None, ...], expected: float | None
+) -> None:
+    runs = (run(n, {"cubic": 10.0}, pacing_bps=bps, mss_bytes=bps and bps / 1e6) for n, bps in enumerate(paced, 1))
+    (row,) = summarise("jobs", build_database(tmp_path, gather(*runs)))[0].rows(named=True)
+    assert (row["pacing_bps"], row["mss_bytes"]) == (expected, expected and expected / 1e6)
+
+
 def test_jobs_of_an_own_archive_have_goodput_where_all_receivers_reported(tmp_path: Path) -> None:
     generic = ROOT / "evaluations/generic.yaml"
     runs = [run(1, {"cubic": 10.0}, job="a"), run(2, {"bbr": 20.0}, job="b")]

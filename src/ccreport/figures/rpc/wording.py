@@ -14,6 +14,7 @@ LOADS: Final = {
     "file": "the load is what the results say themselves",
     "path": "the load is what paths say",
     "counted": "the load is the number of results of a repetition",
+    "mixed": "the load is what results or paths say, else the number of results of a repetition",
 }
 # What is said only where it is not zero.
 PLAIN: Final = ("burst_count", "has_queue_ecn", "flows_count")

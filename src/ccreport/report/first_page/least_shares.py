@@ -39,9 +39,10 @@ QUERY: Final = f"""
     ),
     means AS (
         SELECT
-            condition_id, cc, any_value(cc_flows_count) AS own_flows_count, any_value(flows_count) AS flows_count,
-            any_value(rtt_ms) AS rtt_ms, any_value(bottleneck_bps) AS bottleneck_bps,
-            any_value(buffer_bytes) AS buffer_bytes,
+            condition_id, cc,
+            common_value(cc_flows_count) AS own_flows_count, common_value(flows_count) AS flows_count,
+            common_value(rtt_ms) AS rtt_ms, common_value(bottleneck_bps) AS bottleneck_bps,
+            common_value(buffer_bytes) AS buffer_bytes,
             avg(coalesce(goodput_bps, throughput_bps)) AS rate_bps, count(*) AS runs_count
         FROM shared GROUP BY condition_id, cc
     ),

@@ -24,6 +24,11 @@ CREATE MACRO sum_rates(rate, seconds, start_s, resolution_s, flow_id) AS CASE
     ELSE sum(rate ORDER BY flow_id)
 END;
 
+-- What a row says of a setting of all its runs: their common value, null where they differ or one of them has none.
+CREATE MACRO common_value(value) AS CASE WHEN min(value) = max(value) AND count(value) = count(*) THEN min(value) END;
+-- The same of a source, of which there are several.
+CREATE MACRO common_source(value) AS CASE WHEN min(value) < max(value) THEN 'mixed' ELSE min(value) END;
+
 -- By what values of a parameter are in the order in which people count: 0.25 is before 0.5, but version 6.2 before 6.12. They
 -- are versions where the parameter's name says so, or with several dots. Figures do the same (condition_cells.py).
 CREATE MACRO are_versions(value, name) AS

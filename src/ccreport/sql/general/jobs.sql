@@ -20,8 +20,8 @@ SELECT
     avg(cpu_receiver_mean_pct ORDER BY run_id) AS cpu_receiver_mean_pct,
     avg(cpu_host_total_pct ORDER BY run_id) AS cpu_host_total_pct,
     avg(cpu_remote_total_pct ORDER BY run_id) AS cpu_remote_total_pct,
-    min(mss_bytes) AS mss_bytes,
-    min(pacing_bps) AS pacing_bps,
+    common_value(mss_bytes) AS mss_bytes,
+    common_value(pacing_bps) AS pacing_bps,
     -- Of UDP.
     avg(lost_packets_ratio ORDER BY run_id) AS lost_packets_ratio,
     avg(jitter_mean_ms ORDER BY run_id) AS jitter_mean_ms

@@ -19,9 +19,8 @@ WITH repetitions AS (
         CASE WHEN count(transaction_rate_tps) = count(*)
             THEN list_sum(list(transaction_rate_tps ORDER BY raw_file_id, test_number)) END AS transaction_rate_tps,
         sum(retransmits_count) AS retransmits_count,
-        min(load_basis) AS load_basis,
-        min(latency_source) AS source_min,
-        max(latency_source) AS source_max
+        common_source(load_basis) AS load_basis,
+        common_source(latency_source) AS latency_basis
     FROM rpc_latency_runs, LATERAL (
         SELECT coalesce(transaction_rate_tps, latency_values_count, 1)::DOUBLE AS weight
     )
@@ -37,8 +36,8 @@ cells AS (
         min(latency_min_ms) AS latency_min_ms,
         max(latency_max_ms) AS latency_max_ms,
         sum(retransmits_count)::BIGINT AS retransmits_count,
-        min(load_basis) AS load_basis,
-        CASE WHEN min(source_min) = max(source_max) THEN min(source_min) ELSE 'mixed' END AS latency_basis,
+        common_source(load_basis) AS load_basis,
+        common_source(latency_basis) AS latency_basis,
         list(latency_mean_ms ORDER BY repetition) FILTER (latency_mean_ms IS NOT NULL) AS means,
         list(latency_p50_ms ORDER BY repetition) FILTER (latency_p50_ms IS NOT NULL) AS p50s,
         list(latency_p90_ms ORDER BY repetition) FILTER (latency_p90_ms IS NOT NULL) AS p90s,

@@ -7,7 +7,7 @@ WITH repetitions AS (
         background_udp_bps, stages_json, parameter_name, parameter_value, flows_count, load_count, algorithm, algorithm_rank,
         repetition,
         count(*) AS connections_count,
-        min(load_basis) AS load_basis,
+        common_source(load_basis) AS load_basis,
         sum(retransmits_count) FILTER (segments_count > 0) AS retransmits_count,
         sum(segments_count ORDER BY raw_file_id, test_number)
             FILTER (segments_count > 0 AND retransmits_count IS NOT NULL) AS segments_count,
@@ -21,7 +21,7 @@ cells AS (
         background_udp_bps, stages_json, parameter_name, parameter_value, flows_count, load_count, algorithm, algorithm_rank,
         count(*) AS repetitions_count,
         sum(connections_count)::BIGINT AS connections_count,
-        min(load_basis) AS load_basis,
+        common_source(load_basis) AS load_basis,
         sum(retransmits_count)::BIGINT AS retransmits_count,
         sum(segments_count ORDER BY repetition) AS segments_count,
         list(retransmits_count / segments_count ORDER BY repetition) FILTER (segments_count > 0) AS ratios,

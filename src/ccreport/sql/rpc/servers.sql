@@ -65,7 +65,7 @@ tests AS (
 rpc_cells AS (
     SELECT
         session, job, host, parameter_value, rtt_nominal_ms, client, client_algorithm, request_bytes, response_bytes,
-        any_value(buffer_bytes) AS buffer_bytes,
+        common_value(buffer_bytes) AS buffer_bytes,
         count(*) AS tests_count,
         avg(rtt_mean_ms ORDER BY raw_file_id, test_number) AS rtt_mean_ms,
         [list(rate_bps ORDER BY raw_file_id, test_number) FILTER (rate_bps IS NOT NULL)] AS rates,
@@ -93,13 +93,13 @@ pings AS (
 bulk_cells AS (
     SELECT
         session, job, host, parameter_value, rtt_nominal_ms, client, client_algorithm,
-        any_value(buffer_bytes) AS buffer_bytes,
-        any_value(flows_count) AS flows_count,
+        common_value(buffer_bytes) AS buffer_bytes,
+        common_value(flows_count) AS flows_count,
         any_value(rate_basis) AS rate_basis,
         count(*) AS tests_count,
         avg(cwnd_mean_segments_count ORDER BY run_id) AS cwnd_mean_segments_count,
         avg(rtt_mean_ms ORDER BY run_id) AS rtt_mean_ms,
-        any_value(rtt_ping_ms) AS rtt_ping_ms,
+        common_value(rtt_ping_ms) AS rtt_ping_ms,
         [list(rate_bps ORDER BY run_id) FILTER (rate_bps IS NOT NULL)] AS rates,
         min(rate_min_bps) AS rate_min_bps,
         max(rate_max_bps) AS rate_max_bps,

@@ -37,7 +37,7 @@ SELECT
     parameter_value,
     rtt_nominal_ms,
     algorithm,
-    any_value(flows_count) AS flows_count,
+    common_value(flows_count) AS flows_count,
     outcome,
     count(*) AS runs_count,
     avg(outcome_ratio ORDER BY run_id) AS outcome_mean_ratio,

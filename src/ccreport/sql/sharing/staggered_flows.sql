@@ -50,9 +50,9 @@ observed AS (
 cells AS (
     SELECT
         session, job, host, parameter_value, rtt_nominal_ms, flow, flow_number, flow_algorithm, condition_id,
-        any_value(cc_list) AS cc_list,
-        any_value(flows_count) AS flows_count,
-        any_value(buffer_bytes) AS buffer_bytes,
+        common_value(cc_list) AS cc_list,
+        common_value(flows_count) AS flows_count,
+        common_value(buffer_bytes) AS buffer_bytes,
         any_value(rate_basis) AS rate_basis,
         avg(start_s ORDER BY run_id) AS start_mean_s,
         [list(rate_bps ORDER BY run_id) FILTER (rate_bps IS NOT NULL)] AS rates,

@@ -9,8 +9,7 @@ WITH conditions AS (
         min(loss_pct) AS loss_pct,
         sum(retransmits_count) AS retransmits_count,
         sum(segments_count ORDER BY run_id) AS segments_count,
-        min(retransmit_source) AS source_min,
-        max(retransmit_source) AS source_max,
+        common_source(retransmit_source) AS retransmit_source,
         list(retransmit_ratio ORDER BY run_id) AS ratios
     FROM retransmits_runs
     WHERE retransmit_ratio IS NOT NULL
@@ -23,7 +22,7 @@ cells AS (
         min(loss_pct) AS loss_pct,
         sum(retransmits_count) AS retransmits_count,
         sum(segments_count ORDER BY condition_id) AS segments_count,
-        CASE WHEN min(source_min) = max(source_max) THEN min(source_min) ELSE 'mixed' END AS retransmit_source,
+        common_source(retransmit_source) AS retransmit_source,
         list(ratios ORDER BY condition_id) AS strata
     FROM conditions
     GROUP BY ALL
