@@ -8,7 +8,7 @@ import duckdb
 import polars as pl
 import pytest
 from archives import at, make_table, save_table, write_yaml
-from figure_inputs import DRAWN_FILES
+from figure_inputs import DRAWN_FILES, LABELLED_RUNS
 
 from ccreport.core.errors import InputError
 from ccreport.core.evaluation import load_evaluation
@@ -232,7 +232,7 @@ def make_database(folder: Path, tables: dict[str, list[dict[str, Any]]]) -> Path
         for name in TABLES:
             path = save_table(name, tables[name], folder / f"{name}.parquet")
             connection.execute(f"CREATE VIEW {name} AS FROM read_parquet(['{path}'])")
-        connection.execute("CREATE VIEW labelled_runs AS FROM runs")
+        connection.execute(LABELLED_RUNS)
     return database
 
 

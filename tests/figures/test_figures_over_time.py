@@ -13,6 +13,7 @@ import polars as pl
 import pytest
 import vl_convert
 from archives import write_yaml
+from figure_inputs import LABELLED_RUNS
 
 from ccreport.core.tables import conform, write_table
 from ccreport.figures.kit import theme
@@ -460,7 +461,7 @@ def make_database(folder: Path, *, with_samples: bool = True, with_cpu: bool = T
         for name, rows in tables.items():
             write_table(conform(pl.DataFrame(rows, infer_schema_length=None), name), name, folder / f"{name}.parquet")
             connection.execute(f"CREATE VIEW {name} AS FROM read_parquet(['{folder / name}.parquet'])")
-        connection.execute("CREATE VIEW labelled_runs AS FROM runs")
+        connection.execute(LABELLED_RUNS)
     return database
 
 

@@ -18,7 +18,7 @@ from ccreport.core.errors import InputError
 from ccreport.core.evaluation import load_evaluation
 from ccreport.figures.kit import theme
 from ccreport.figures.kit.text import draw_notes
-from ccreport.figures.select.declaration import FigureError, list_panels, read_declaration
+from ccreport.figures.select.declaration import ALIKE, FigureError, list_panels, read_declaration
 from ccreport.figures.select.recording_database import Database
 from ccreport.figures.select.throughput_series import Bins, FigureTables, choose_bins, place_rows
 from ccreport.figures.throughput.assemble import _stretch_single
@@ -363,6 +363,43 @@ def test_each_condition_of_the_archive_is_a_panel(database: Path, tmp_path: Path
     # One condition needs no letter.
     together = plot(tmp_path / "both", database, title="Both", where="TRUE", panels_by=["mode", "flows_count"])
     assert "(a)" not in read(together / "caption.txt")
+
+
+@pytest.mark.parametrize(
+    ("column", "values", "told"),
+    [
+        ("pacing_bps", (120e6, 20e6), "CUBIC (paced to 20 Mbit/s) and BBR (paced to 120 Mbit/s)"),
+        ("flows_count", (2, 4), "CUBIC (4 flows) and BBR (2 flows)"),
+        ("volume_bytes", (None, 2**20), "CUBIC (1 MiB in all) and BBR (no given volume)"),
+        ("duration_s", (10.0, 30.0), "CUBIC (duration 30 s) and BBR (duration 10 s)"),
+        (
+            "stages_json",
+            ('[{"at_s": 5, "loss": 1}]', None),
+            "CUBIC (no change of the path) and BBR (changes at 5 s: loss 1 %)",
+        ),
+        ("parameter_value", ("download", "upload"), "CUBIC (value upload) and BBR (value download)"),
+    ],
+)
+def test_runs_that_differ_otherwise_have_panels_of_their_own_and_no_ratio(
+    column: str, values: tuple[Any, Any], told: str, tmp_path: Path
+) -> None:
+    generic = load_evaluation(EVALUATION.with_name("generic.yaml"))
+    panels_by = generic["figures"]["throughput_alone"]["panels_by"]
+    assert {*generic["tables"]["means"]["rows"]} - {"algorithm", "beside"} == {*panels_by}
+    assert {*ALIKE} - {"queue"} == {*panels_by} - {"queue_discipline", "has_queue_ecn"}
+    tables = make_tables("10.201.1.2", "nersc-tbn-1")
+    is_bbr = pl.col("run_id").str.starts_with("experiment-bbr")
+    own = pl.when(is_bbr).then(pl.lit(values[0])).otherwise(pl.lit(values[1]))
+    tables["runs"] = tables["runs"].with_columns(own.alias(column))
+    built = make_database(tmp_path, tables)
+    for name, divided in (("apart", {"panels_by": panels_by}), ("together", {})):
+        (tmp_path / name).mkdir()
+        shown = plot(tmp_path / name, built, title="Alone", overlapped=False, where="TRUE", **divided)
+        caption, alternative = read(shown / "caption.txt"), read(shown / "alt.txt")
+        assert " times the goodput" not in caption + alternative
+        assert ("(b)" in caption) == (name == "apart")
+        said = f"The runs differ in more than their algorithms: {told}."
+        assert [said in text for text in (caption.partition("\n")[0], alternative)] == [name == "together"] * 2
 
 
 def test_panels_go_by_what_labels_are_shown_as(database: Path, tmp_path: Path) -> None:

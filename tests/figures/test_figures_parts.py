@@ -18,6 +18,7 @@ from ccreport.figures.run import chart
 from ccreport.figures.run.panel import FlowRates, PanelRuns
 from ccreport.figures.run.rate_plot import find_scale_top, is_exceeded, place_rules
 from ccreport.figures.select.declaration import (
+    ALIKE,
     FigureDeclaration,
     choose_rate,
     select_condition_runs,
@@ -269,14 +270,7 @@ def test_rates_and_ratios() -> None:
 def make_run(**changes: Any) -> dict[str, Any]:
     run = {"run_id": "r/1", "condition_id": "r", "iteration": 1, "mode": "both", "sender_host": "bost-dtn.es.net"}
     run |= {"host": "sac-rpt1.es.net", "flows_count": 16, "rtt_ms": 61.02, "rtt_nominal_ms": None, "loss_pct": None}
-    run |= {
-        "parameter_value": None,
-        "buffer_bytes": None,
-        "bottleneck_bps": None,
-        "background_udp_bps": None,
-        "queue": None,
-    }
-    return run | changes
+    return dict.fromkeys(ALIKE) | run | changes
 
 
 def make_drawn(**changes: Any) -> DrawnRun:

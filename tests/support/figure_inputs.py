@@ -38,6 +38,9 @@ RUNS: list[tuple[str, int, dict[str, tuple[float, int]]]] = [
     ("bbr", 2, {"bbr": (22, 0)}),
 ]
 SECONDS = 4.0
+# As an evaluation makes it, with labels.
+LABELLED_RUNS = """CREATE VIEW labelled_runs AS
+    SELECT *, 'testbed' AS path_class, NULL::VARCHAR AS path_rtt, NULL::VARCHAR AS loss_pattern FROM runs"""
 
 
 def make_tables(host: str, sender: str) -> dict[str, pl.DataFrame]:
@@ -90,7 +93,7 @@ def make_database(folder: Path, tables: dict[str, pl.DataFrame]) -> Path:
             path = folder / f"{name}.parquet"
             write_table(frame, name, path)
             connection.execute(f"CREATE VIEW {name} AS FROM read_parquet(['{path}'])")
-        connection.execute("CREATE VIEW labelled_runs AS SELECT *, 'testbed' AS path_class FROM runs")
+        connection.execute(LABELLED_RUNS)
         connection.execute("CREATE TABLE algorithms (cc VARCHAR, algorithm VARCHAR, algorithm_rank INTEGER)")
     return database
 

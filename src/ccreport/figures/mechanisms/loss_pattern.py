@@ -21,12 +21,12 @@ from ccreport.summarise.grids.settings import RATE_UNITS, choose_rate_unit
 
 COLUMNS: Final = """
     run_id, condition_id, cc, sharing, beside, flows_count, rtt_ms, loss_pct, goodput_bps, loss_pattern,
-    coalesce(bottleneck_bps, nic_bps, pacing_bps) AS line_bps
+    pacing_bps, coalesce(bottleneck_bps, nic_bps, pacing_bps) AS line_bps
 """
 # What random and burst loss must share to be compared.
-SETTINGS: Final = ("flows_count", "sharing", "rtt_ms", "loss_pct", "line_bps")
+SETTINGS: Final = ("flows_count", "sharing", "rtt_ms", "loss_pct", "line_bps", "pacing_bps")
 # Of these, columns whose values are as the database has them.
-NARROWING: Final = ("flows_count", "sharing", "beside", "rtt_ms")
+NARROWING: Final = ("flows_count", "sharing", "beside", "rtt_ms", "pacing_bps")
 PLACES: Final = {"random": "random", "bursts": "in bursts"}
 PANELS_AT_MOST: Final = 6
 

@@ -25,11 +25,13 @@ from ccreport.figures.wording.runs import format_rate, format_significant, join_
 from ccreport.summarise.grids.settings import RATE_UNITS, choose_rate_unit
 
 COLUMNS: Final = """
-    run_id, condition_id, cc, flows_count, rtt_ms, loss_pct, goodput_bps, mss_bytes, mtu_bytes,
+    run_id, condition_id, cc, flows_count, rtt_ms, loss_pct, goodput_bps, mss_bytes, mtu_bytes, pacing_bps,
     coalesce(bottleneck_bps, nic_bps, pacing_bps) AS line_bps
 """
+# What all runs have in common.
+ALIKE: Final = ("line_bps", "mss_bytes", "pacing_bps")
 # What tells panels apart.
-NARROWING: Final = ("rtt_ms", "mss_bytes")
+NARROWING: Final = ("rtt_ms", "mss_bytes", "pacing_bps")
 CUBIC: Final = "cubic"
 VERSIONS: Final = ("bbr", "bbr1", "bbr2", "bbr3")
 PANELS_AT_MOST: Final = 8
@@ -69,9 +71,11 @@ def build_response(declaration: FigureDeclaration, database: Database) -> Figure
     keys = ["rtt_ms", "cc", "loss_pct", "line_bps", "mss_bytes"]
     cells = summarise_cells(database, runs, keys, "goodput_bps")
     rtts = cells["rtt_ms"].unique().sort().to_list()
-    if len(rtts) > PANELS_AT_MOST or cells.select("line_bps", "mss_bytes").n_unique() > 1:
+    if len(rtts) > PANELS_AT_MOST or runs.select(ALIKE).n_unique() > 1:
         raise refuse_parts(
-            f"panels of more than one line rate or MSS, or of more than {PANELS_AT_MOST} RTTs", runs, NARROWING
+            f"panels of more than one line rate, pacing rate or MSS, or of more than {PANELS_AT_MOST} RTTs",
+            runs,
+            NARROWING,
         )
     expected = predict(cells)
     ccs = theme.order_algorithms(cells["cc"].unique())

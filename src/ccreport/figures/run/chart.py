@@ -17,7 +17,7 @@ from ccreport.figures.kit.ticks import choose_ticks
 from ccreport.figures.kit.value_axis import ValueAxis
 from ccreport.figures.run.panel import PanelRuns
 from ccreport.figures.wording.captions import describe_left_out, describe_path, name_runs, write_heading
-from ccreport.figures.wording.conditions import fold_sentences, write_sentences
+from ccreport.figures.wording.conditions import fold_sentences, tell_unlike, write_sentences
 from ccreport.figures.wording.runs import describe_runs, write_band
 from ccreport.summarise.grids.settings import RATE_UNITS, choose_rate_unit
 
@@ -109,14 +109,15 @@ def compose_figure(
     heading = write_heading(panel.declaration, conditions, panel.drawn, overlapped=overlapped)
     chart = keyed_panels.stack(*heading, key, [[plot] for plot in plots])
     left_out = describe_left_out(panel.left_out_count, "the condition with the most runs")
-    shown = [conditions, *([finding] if finding else messages[:1]), *explained]
+    unlike = tell_unlike(panel.drawn)
+    shown = [conditions, *([finding] if finding else messages[:1]), *unlike, *explained]
     return Figure(
         chart,
         data,
         fold_sentences(
             [*shown, *sentences, *name_runs(panel.drawn), *left_out, *describe_path(panel.notes)], len(shown)
         ),
-        write_sentences([f"{what}: {conditions}", *messages]),
+        write_sentences([f"{what}: {conditions}", *messages, *unlike]),
     )
 
 

@@ -18,8 +18,12 @@ from ccreport.summarise.grids.label_names import Shown, read_shown_names
 from ccreport.summarise.refused_sql import TABLE, describe_refusal, find_tokens
 
 Rate = Literal["goodput", "throughput"]
-# What makes two conditions of different algorithms comparable, the most telling first.
-SETTING: Final = ("sender_host", "host", "flows_count", "parameter_value", "buffer_bytes", "loss_pct", "rtt_ms")
+# What runs have in common whose algorithms are compared: all that the table `means` tells apart, of its queue as one.
+ALIKE: Final = (
+    *("sender_host", "host", "path_rtt", "flows_count", "parameter_name", "parameter_value", "bottleneck_bps"),
+    *("nic_bps", "buffer_bytes", "limit_packets_count", "queue", "loss_pct", "loss_pattern", "pacing_bps"),
+    *("background_udp_bps", "mtu_bytes", "volume_bytes", "duration_s", "stages_json", "kernel"),
+)
 # Kinds that are drawn from packet captures; the report lists them on a page of their own.
 CAPTURE_KINDS: Final = frozenset({"time_sequence", "loss_episodes", "rtt_in_flight", "rtt_distribution"})
 # Kinds that can be declared with several panels.
@@ -203,14 +207,14 @@ def select_condition_runs(matching: pl.DataFrame, declaration: FigureDeclaration
 
     `matching` has the columns of `labelled_runs`. Overlapped: the condition of mode `both` with the most runs, then
     the first by condition_id. Otherwise one condition for each algorithm that ran alone: that one first, then for the
-    other algorithms the condition most like it (SETTING), then with the most runs, then the first. A declared run's
-    condition goes before all others.
+    other algorithms the condition most like it (ALIKE, then the RTT), then with the most runs, then the first. A
+    declared run's condition goes before all others.
     """
     fitting = keep_fitting(matching, declaration)
     conditions = (
         fitting.group_by("condition_id", "mode")
         .agg(
-            *(pl.col(column).sort_by("run_id").first() for column in SETTING),
+            *(pl.col(column).sort_by("run_id").first() for column in (*ALIKE, "rtt_ms")),
             (pl.col("run_id") == (declaration.run or "")).any().alias("has_run"),
             pl.len().alias("runs_count"),
         )
@@ -219,7 +223,7 @@ def select_condition_runs(matching: pl.DataFrame, declaration: FigureDeclaration
     if conditions.is_empty():
         return fitting
     first = conditions.row(0, named=True)
-    likeness = [pl.col(column).eq_missing(pl.lit(first[column], matching.schema[column])) for column in SETTING[:-1]]
+    likeness = [pl.col(column).eq_missing(pl.lit(first[column], matching.schema[column])) for column in ALIKE]
     rtt_distance = (pl.col("rtt_ms") - (first["rtt_ms"] or 0.0)).abs()
     chosen = (
         conditions.with_columns(like_count=pl.sum_horizontal(likeness), rtt_distance_ms=rtt_distance)

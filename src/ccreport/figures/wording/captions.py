@@ -14,6 +14,7 @@ from ccreport.figures.wording.conditions import (
     fold_sentences,
     name_close,
     qualify_closeness,
+    tell_unlike,
     write_sentences,
 )
 from ccreport.figures.wording.runs import (
@@ -265,6 +266,8 @@ def _compare(facts: FigureFacts, ranked: Sequence[DrawnAlgorithm]) -> list[str]:
     first, last = ranked[0], ranked[-1]
     if len(ranked) < 2 or first.rate_bps is None or last.rate_bps is None:
         return []
+    if unlike := tell_unlike(facts.drawn):
+        return unlike
     if last.rate_bps == 0:
         return [f"{last.name} had none"]
     times = first.rate_bps / last.rate_bps

@@ -10,9 +10,10 @@ from ccreport.archive.direction import read_direction
 from ccreport.core.text import display_name
 from ccreport.figures.kit import theme
 from ccreport.figures.select.condition_cells import SETTINGS, list_values
-from ccreport.figures.select.declaration import Rate
+from ccreport.figures.select.declaration import ALIKE, Rate
 from ccreport.figures.wording.runs import (
     PATH_DASH,
+    DrawnRun,
     format_rate,
     format_significant,
     join_names,
@@ -60,6 +61,17 @@ def describe_panel(columns: Sequence[str], values: Sequence[Any]) -> str:
     known = [text for column, text in texts.items() if text and not (facts[column] is None and column in OF_BOTTLENECK)]
     # A title has to say something.
     return ", ".join(known) or next(filter(None, texts.values()), "")
+
+
+def tell_unlike(drawn: Sequence[DrawnRun]) -> list[str]:
+    """Return the sentence that says in what the runs of algorithms differ otherwise; nothing where they compare."""
+    unlike = [column for column in ALIKE if len({one.run.get(column) for one in drawn}) > 1]
+    named = ["queue_discipline" if column == "queue" else column for column in unlike]
+    told = [
+        f"{theme.style_of(one.run['mode']).name} ({describe_panel(named, [one.run[column] for column in unlike])})"
+        for one in drawn
+    ]
+    return [f"The runs differ in more than their algorithms: {join_names(told)}"] if unlike else []
 
 
 def describe_conditions(runs: pl.DataFrame) -> str:

@@ -11,6 +11,7 @@ from ccreport.summarise.grids.headings import (
     format_answer,
     format_name,
     is_percentage,
+    name_stages,
     name_value,
     write_heading,
 )
@@ -56,6 +57,7 @@ FORMATS: Final[dict[str, Callable[[Any], str]]] = {
     "buffer_bytes": lambda size: f"buffer {format_size(size)}",
     "loss_pct": lambda loss: f"{loss:.3g} % loss" if loss else "no loss",
     "loss_pattern": lambda pattern: f"in {pattern}" if pattern not in ("none", "random") else "",
+    "stages_json": lambda stages: f"changes at {name_stages(stages)}",
     "parameter_value": lambda value: f"value {display_name(value)}",
     "rtt_ms": lambda rtt: f"RTT {rtt:g} ms",
 }
@@ -72,6 +74,7 @@ UNKNOWN: Final = {
     "buffer_bytes": "no known buffer",
     "loss_pct": "loss unknown",
     "rtt_ms": "RTT unknown",
+    "stages_json": "no change of the path",
     "parameter_name": "no parameter",
     # Random, or no loss.
     "loss_pattern": "",
