@@ -261,6 +261,20 @@ def test_the_alternative_says_ends_and_largest_difference(tmp_path: Path) -> Non
     assert folded.startswith("Mean goodput against RTT, summed over the flows of an algorithm. ")
 
 
+@pytest.mark.parametrize(
+    ("rate", "told"),
+    [
+        (30.0, "Farthest apart at RTT 10 ms: CUBIC had 6.00 times the goodput of BBRv1, with 2 flows beside 1."),
+        (5.1, "The means of CUBIC and BBRv1 are less than 5 % apart everywhere, of different numbers of flows."),
+    ],
+)
+def test_means_of_more_flows_beside_fewer_say_so(rate: float, told: str, tmp_path: Path) -> None:
+    runs = [make_run(n, {"cubic": [rate / 2, rate / 2], "bbr": 5.0}, rtt_ms=10.0 * n) for n in (1, 2)]
+    output = plot(tmp_path, gather(*runs), kind="rate_by_rtt")
+    assert told in read(output, "caption.txt")
+    assert told in read(output, "alt.txt")
+
+
 def test_queues_have_panels_of_their_own_and_equal_means_are_no_pair(tmp_path: Path) -> None:
     points = itertools.product((10.0, 40.0), ("fifo", "fq_codel"))
     runs = [

@@ -532,6 +532,15 @@ def test_runs_beside_each_other_have_the_colours_of_their_own_flows(
     assert sorted(strokes) == sorted([theme.style_of(cc).colour for cc in ("cubic", "bbr")] * 3)
 
 
+def test_shares_of_more_flows_of_an_algorithm_say_how_many(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys.modules[__name__], "RUNS", {"both/1": ["cubic", "cubic", "bbr"]})
+    output = plot(tmp_path, make_database(tmp_path), "share")
+    # 3 + 1 Mbit/s beside 2.
+    for name in ("caption.txt", "alt.txt"):
+        said = (output / name).read_text(encoding="utf-8")
+        assert "Of all data CUBIC had 67 % (2 flows) and BBR had 33 % (1 flow)." in said
+
+
 @pytest.mark.parametrize("kind", KINDS)
 def test_each_kind_is_drawn_and_names_its_run(kind: str, database: Path, tmp_path: Path) -> None:
     output = plot(tmp_path, database, kind)

@@ -408,6 +408,14 @@ def declare(**changes: Any) -> FigureDeclaration:
         ([CUBIC, BBR2], "BBRv2 had 4.00 times the goodput of CUBIC in the run shown."),
         ([CUBIC, DrawnAlgorithm("bbr", 1.04e9, 0.1)], "The means of CUBIC and BBR are less than 5 % apart."),
         ([DrawnAlgorithm("cubic", 0.0, None), BBR2], "CUBIC had none."),
+        (
+            [DrawnAlgorithm("cubic", 1e9, None, 1), DrawnAlgorithm("bbr", 2e9, None, 2)],
+            "BBR had 2.00 times the goodput of CUBIC in the run shown, with 2 flows beside 1.",
+        ),
+        (
+            [DrawnAlgorithm("cubic", 1e9, None, 2), DrawnAlgorithm("bbr", 1.04e9, None, 1)],
+            "The means of CUBIC and BBR are less than 5 % apart, with 1 flow of BBR beside 2 of CUBIC.",
+        ),
     ],
 )
 def test_alternative_states_who_had_more(algorithms: list[DrawnAlgorithm], message: str) -> None:

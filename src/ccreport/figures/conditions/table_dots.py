@@ -8,7 +8,6 @@ import altair as alt
 import duckdb
 import polars as pl
 
-from ccreport.core.text import count_things
 from ccreport.figures.kit import theme
 from ccreport.figures.kit.axes import CHARACTER_PX
 from ccreport.figures.kit.figure import Figure
@@ -29,7 +28,7 @@ from ccreport.figures.select.table_cells import (
     select_cells,
 )
 from ccreport.figures.wording.conditions import INTERVAL, describe_value, fold_sentences, write_sentences
-from ccreport.figures.wording.runs import format_significant
+from ccreport.figures.wording.runs import format_significant, tell_flows
 from ccreport.summarise.grids.label_names import show_names
 from ccreport.summarise.grids.pooled_settings import RUNS_AT_LEAST
 from ccreport.summarise.grids.settings import RATE_UNITS, choose_rate_unit
@@ -232,9 +231,8 @@ def _describe_largest_gap(cells: pl.DataFrame, names: dict[int, str], measure: M
     what = measure.name[0].lower() + measure.name[1:]
     times = format_significant(most["times"], 3)
     said = f"{most['algorithm_high']} had {times} times the {what} of {most['algorithm']}"
-    flows, flows_high = most[OWN_FLOWS], most[f"{OWN_FLOWS}_high"]
-    if measure is not RETRANSMITS and flows and flows_high and flows != flows_high:
-        said += f", with {count_things(flows_high, 'flow')} beside {flows}"
+    if measure is not RETRANSMITS:
+        said += tell_flows(most[f"{OWN_FLOWS}_high"], most[OWN_FLOWS])
     if pairs["times"][0] > most["times"]:
         return [f"Of algorithms that ran under the same conditions, farthest apart at {names[most['row']]}: {said}"]
     return [f"Farthest apart at {names[most['row']]}: {said}"]

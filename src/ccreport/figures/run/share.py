@@ -2,18 +2,19 @@
 
 import polars as pl
 
+from ccreport.core.text import count_things
 from ccreport.figures.kit import theme
 from ccreport.figures.kit.figure import Figure, stack_parts
 from ccreport.figures.kit.value_axis import ValueAxis
 from ccreport.figures.run import chart
 from ccreport.figures.run.event_marks import draw_joins, find_joins, list_join_places
 from ccreport.figures.run.fair_share import find_range, measure_shares
-from ccreport.figures.run.panel import read_panel
+from ccreport.figures.run.panel import PanelRuns, read_panel
 from ccreport.figures.select.declaration import FigureDeclaration, FigureError
 from ccreport.figures.select.queries import MissingFigure
 from ccreport.figures.select.recording_database import Database
 from ccreport.figures.select.sampled_rates import SOURCES
-from ccreport.figures.select.series import choose_bin_s, measure_duration_s, measure_spacing_s, sum_rates
+from ccreport.figures.select.series import UNKNOWN_CC, choose_bin_s, measure_duration_s, measure_spacing_s, sum_rates
 from ccreport.figures.select.throughput_series import place_rows
 from ccreport.figures.wording.runs import format_significant, join_names
 
@@ -57,7 +58,7 @@ def build_share_over_time(declaration: FigureDeclaration, database: Database) ->
             *(f"Band: {entry.text}" for entry in others),
         ],
         what="Line chart of each algorithm's share of the throughput over time",
-        messages=_describe(drawn, panel.ccs),
+        messages=_describe(drawn, panel),
     )
 
 
@@ -68,13 +69,19 @@ def _collect_data(drawn: pl.DataFrame, band: pl.DataFrame) -> pl.DataFrame:
     return stack_parts(parts).select(columns)
 
 
-def _describe(drawn: pl.DataFrame, ccs: list[str]) -> list[str]:
-    """Return the share of the whole, and of the first and the last quarter of the time: sum over sum."""
+def _describe(drawn: pl.DataFrame, panel: PanelRuns) -> list[str]:
+    """Return the share of the whole, and of the first and the last quarter of the time: sum over sum.
+
+    Of flows it says how many they are, where algorithms have different numbers of them.
+    """
+    ccs = panel.ccs
+    counts: dict[str, int] = dict(panel.flows.group_by(pl.col("cc").fill_null(UNKNOWN_CC)).len().rows())
+    flows = {cc: f" ({count_things(counts[cc], 'flow')})" if len({*counts.values()}) > 1 else "" for cc in ccs}
     end_s = drawn.select(pl.col("time_s").max()).item()
     whole = _share_of_sum(drawn)
     first = _share_of_sum(drawn.filter(pl.col("time_s") <= PART * end_s))
     last = _share_of_sum(drawn.filter(pl.col("time_s") >= (1 - PART) * end_s))
-    texts = [f"{theme.style_of(cc).name} had {_percent(whole.get(cc))}" for cc in ccs]
+    texts = [f"{theme.style_of(cc).name} had {_percent(whole.get(cc))}{flows[cc]}" for cc in ccs]
     moves = [f"{theme.style_of(cc).name} {_percent(first.get(cc))} and {_percent(last.get(cc))}" for cc in ccs]
     return [
         f"of all data {join_names(texts)}",

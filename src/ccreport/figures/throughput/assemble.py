@@ -141,7 +141,8 @@ def _list_algorithms(means: pl.DataFrame) -> list[DrawnAlgorithm]:
     # ASSUME: no algorithm runs in two of the runs that one figure overlays.
     rows = {row["cc"]: row for row in means.rows(named=True)}
     return [
-        DrawnAlgorithm(cc, rows[cc]["rate_bps"], rows[cc]["retransmit_ratio"]) for cc in theme.order_algorithms(rows)
+        DrawnAlgorithm(cc, *(rows[cc][column] for column in ("rate_bps", "retransmit_ratio", "flows_count")))
+        for cc in theme.order_algorithms(rows)
     ]
 
 

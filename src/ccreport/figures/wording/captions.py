@@ -28,6 +28,7 @@ from ccreport.figures.wording.runs import (
     join_names,
     list_conditions,
     name_run,
+    tell_flows,
     wrap_title,
     write_band,
 )
@@ -271,7 +272,11 @@ def _compare(facts: FigureFacts, ranked: Sequence[DrawnAlgorithm]) -> list[str]:
     if last.rate_bps == 0:
         return [f"{last.name} had none"]
     times = first.rate_bps / last.rate_bps
+    counts = first.flows_count, last.flows_count
     if times < NEARLY_EQUAL:
-        return [f"The {name_close([algorithm.cc for algorithm in ranked])}"]
+        return [
+            f"The {name_close([algorithm.cc for algorithm in ranked])}{tell_flows(*counts, (first.name, last.name))}"
+        ]
     shown = "in the single runs shown" if len(facts.drawn) > 1 else "in the run shown"
-    return [f"{first.name} had {format_significant(times, 3)} times the {facts.rate} of {last.name} {shown}"]
+    ratio = f"{first.name} had {format_significant(times, 3)} times the {facts.rate} of {last.name}"
+    return [f"{ratio} {shown}{tell_flows(*counts)}"]

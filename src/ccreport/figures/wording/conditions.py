@@ -18,6 +18,7 @@ from ccreport.figures.wording.runs import (
     format_significant,
     join_names,
     name_ends,
+    tell_flows,
 )
 from ccreport.summarise.grids import settings
 
@@ -204,12 +205,16 @@ def _describe_largest_gap(facts: ConditionFacts) -> list[str]:
     conditions = pl.struct(POOLED).unique().sort().alias("conditions")
     unlike = facts.runs.group_by(*keys, "cc").agg(conditions).group_by(keys).agg(pl.col("conditions").n_unique())
     cells = facts.cells.join(unlike.filter(pl.col("conditions") > 1), on=keys, how="anti", nulls_equal=True)
+    own = pl.col("cc_flows_count")
+    flows = facts.runs.group_by(*keys, "cc").agg(flows=pl.when(own.n_unique() == 1).then(own.first()))
+    cells = cells.join(flows, on=[*keys, "cc"], nulls_equal=True, maintain_order="left")
     pairs = cells.group_by(keys, maintain_order=True).agg(
         count=pl.len(),
         high=pl.col("mean").max(),
         low=pl.col("mean").min(),
         fast=pl.col("cc").sort_by("mean").last(),
         slow=pl.col("cc").sort_by("mean").first(),
+        flows=pl.col("flows").sort_by("mean", descending=True),
         ccs=pl.col("cc").unique().sort(),
     )
     apart = pairs.filter((pl.col("count") > 1) & (pl.col("low") > 0)).with_columns(times=pl.col("high") / pl.col("low"))
@@ -225,9 +230,11 @@ def _describe_largest_gap(facts: ConditionFacts) -> list[str]:
     if most["times"] < NEARLY_EQUAL:
         extent = "everywhere" if is_everywhere else "wherever they can be compared"
         close = join_names([f"the {name_close(ccs)}" for ccs in apart["ccs"].unique(maintain_order=True)])
-        return [f"{close} {extent}{_describe_range(facts)}"]
+        unequal = ", of different numbers of flows" if (apart["flows"].list.n_unique() > 1).any() else ""
+        return [f"{close} {extent}{unequal}{_describe_range(facts)}"]
     compared = "" if is_everywhere else ", where they can be compared,"
-    return [f"Farthest apart{compared} at {where}: {fast} had {times} times the {facts.rate} of {slow}"]
+    beside = tell_flows(most["flows"][0], most["flows"][-1])
+    return [f"Farthest apart{compared} at {where}: {fast} had {times} times the {facts.rate} of {slow}{beside}"]
 
 
 def _describe_range(facts: ConditionFacts) -> str:

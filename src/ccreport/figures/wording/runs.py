@@ -13,7 +13,7 @@ from typing import Any, Final
 import polars as pl
 
 from ccreport.archive.direction import BOTH, FORWARD, REVERSE, read_direction
-from ccreport.core.text import display_name
+from ccreport.core.text import count_things, display_name
 from ccreport.figures.kit import theme
 from ccreport.figures.select.declaration import Rate
 from ccreport.summarise.grids.grid import format_size
@@ -46,11 +46,12 @@ class DrawnRun:
 
 @dataclass(frozen=True)
 class DrawnAlgorithm:
-    """One line of a figure, with its means over the run."""
+    """One line of a figure, with its means over the run, of which the rate is the sum over its flows."""
 
     cc: str
     rate_bps: float | None
     retransmit_ratio: float | None
+    flows_count: int = 1
 
     @property
     def name(self) -> str:
@@ -80,6 +81,17 @@ def format_ratio(ratio: float | None) -> str:
 def join_names(names: Sequence[str]) -> str:
     """Return `A`, `A and B`, or `A, B and C`."""
     return " and ".join([", ".join(names[:-1]), names[-1]] if len(names) > 1 else names)
+
+
+def tell_flows(count: int | None, other: int | None, names: tuple[str, str] | None = None) -> str:
+    """Return how many flows a rate is of that is compared with one of more or fewer; nothing of as many.
+
+    With `names` it says of which algorithm they are, where the sentence before does not.
+    """
+    if not count or not other or count == other:
+        return ""
+    of_one, of_other = (f" of {name}" for name in names) if names else ("", "")
+    return f", with {count_things(count, 'flow')}{of_one} beside {other}{of_other}"
 
 
 def describe_runs(ccs: Iterable[str], drawn: Sequence[DrawnRun], *, overlapped: bool) -> str:
