@@ -66,7 +66,8 @@ class Content:
     `loss_pct` what all qdiscs of a path lose,
     `delay_ms` by how much they delay in all, `rate_bps` the rate of the slowest, and `buffer_bytes` or `buffer_packets`
     what waits in front of it; `problem` is why it is not read, or not to its end, `is_unusable` that nothing of it is.
-    `asked_s` is how long a test was to take, `ways` what it received, by whether that was in the reverse direction.
+    `asked_s` is how long a test was to take, `pacing_bps` and `volume_bytes` are what its command was told, `ways` what
+    it received, by whether that was in the reverse direction.
     """
 
     kind: str | None
@@ -86,6 +87,8 @@ class Content:
     buffer_packets: int | None = None
     is_unusable: bool = False
     asked_s: float | None = None
+    pacing_bps: float | None = None
+    volume_bytes: float | None = None
     ways: Mapping[bool, Way] = field(default_factory=dict)
 
     def overlaps(self, other: "Content", slack_s: float = 0) -> bool:
@@ -154,8 +157,18 @@ def _read_result(path: Path, *, is_server: bool) -> Content:
         # In µs as iperf3 has it, and 0 where it did not measure.
         min((rtt / US_PER_MS for row in outcome.streams if (rtt := _number(row.get("rtt_min_ms")))), default=None),
         asked_s=asked_s or lasted_s,
+        pacing_bps=_read_pacing(test),
+        volume_bytes=_number(test.get("volume_bytes")),
         ways=_read_ways(outcome.streams),
     )
+
+
+def _read_pacing(test: Mapping[str, Any]) -> float | None:
+    """Return the rate that a TCP client was told to keep each stream to; that of UDP is not one of pacing."""
+    if test.get("protocol") not in (None, "TCP"):
+        return None
+    asked = (_number(test.get(name)) for name in ("target_bitrate_bps", "fq_rate_bps"))
+    return min(filter(None, asked), default=None)
 
 
 def _read_ways(streams: Iterable[Mapping[str, Any]]) -> dict[bool, Way]:

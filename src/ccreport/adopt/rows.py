@@ -44,6 +44,9 @@ class Row:
     end_s: float | None = None
     # How long the longest of its tests was to take.
     asked_s: float = 0
+    # Of each result, what its command was told: a rate for each flow, and a volume.
+    paced_bps: list[float | None] = field(default_factory=list)
+    volumes_bytes: list[float | None] = field(default_factory=list)
     kinds: Counter[str] = field(default_factory=Counter)
     connections: set[Ends] = field(default_factory=set)
     sampled: set[Ends] = field(default_factory=set)
@@ -102,6 +105,8 @@ class Row:
         self.algorithms.update(content.algorithms)
         self.flows_count += content.flows_count or 0
         self.asked_s = max(self.asked_s, content.asked_s or 0)
+        self.paced_bps.append(content.pacing_bps)
+        self.volumes_bytes.append(content.volume_bytes)
         if content.start_s is not None and content.end_s is not None:
             self.times.append((content.start_s, content.end_s))
         times = [time_s for time_s in (self.start_s, content.start_s) if time_s is not None]
@@ -157,12 +162,21 @@ class Row:
         return BOTH if len(told) > 1 else REVERSE if told == {True} else FORWARD
 
     @property
+    def commanded(self) -> dict[str, float]:
+        """Return the conditions that commands of results were told: a rate that all have, and the sum of volumes."""
+        paced, volumes = (list(filter(None, values)) for values in (self.paced_bps, self.volumes_bytes))
+        told = {"pacing_bps": paced[0]} if len({*self.paced_bps}) == 1 and paced else {}
+        return told | ({"volume_bytes": sum(volumes)} if volumes and len(volumes) == len(self.volumes_bytes) else {})
+
+    @property
     def condition(self) -> dict[str, object]:
         """Return what tells the condition of the run from those of others."""
         run = self.run
         told = {"cc": frozenset(self.algorithms or self.named), "flows": self.flows_count, "host": run.host}
         nominal = {"way": self.direction, "rtt_ms": run.rtt_nominal_ms, "limit": run.limit}
-        return told | nominal | (run.conditions or {}) | self.parameters
+        # A test of a volume takes as long as it takes.
+        lasting = {} if "volume_bytes" in self.commanded else {"asked_s": round(self.asked_s)}
+        return told | nominal | lasting | self.commanded | (run.conditions or {}) | self.parameters
 
     def format(self) -> tuple[str, ...]:
         """Return the cells of the table; what nothing says is a dash."""
@@ -170,7 +184,7 @@ class Row:
         told = {name: self.job[name] for name in OF_JOBS if self.job.get(name) is not None}
         way = {PARAMETER: self.direction} if self.direction != FORWARD else {}
         limit = {} if run.limit is None else {"limit_packets_count": run.limit}
-        others = way | self.recorded | told | conditions | limit | self.parameters
+        others = way | self.recorded | self.commanded | told | conditions | limit | self.parameters
         start = datetime.fromtimestamp(self.start_s, UTC).strftime("%Y-%m-%d %H:%M:%S") if self.start_s else "–"
         kinds = sorted((kind != "src-cmd", FILES.get(kind, kind), count) for kind, count in self.kinds.items())
         # As a build decides: recorded qdiscs before names before the job, and a measured RTT where none is declared.
