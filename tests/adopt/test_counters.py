@@ -5,7 +5,8 @@ from pathlib import Path
 
 import pytest
 from archives import write_archive
-from own_files import START_S, client_output, socket_samples
+from own_files import MPSTAT, START_S, client_output, socket_samples, write_flows
+from test_adopt import list_columns
 
 from ccreport.adopt.adopt import adopt
 from ccreport.archive.read_layout import load_layout
@@ -93,3 +94,40 @@ def test_an_r_with_a_number_counts_where_a_run_is_missing(tmp_path: Path) -> Non
 def test_an_r_with_a_number_before_other_words_is_a_parameter(tmp_path: Path) -> None:
     names = {f"r{number}_{cc}.json": cc for cc in ("bbr", "cubic") for number in (1, 3)}
     assert [one["r"] for one in propose(tmp_path / "raw", names)] == ["r1", "r3"] * 2
+
+
+def write_beside(folder: Path, word: str) -> Path:
+    """Write four tests that ran at one time, each beside samples of its own."""
+    files = {}
+    for number in range(1, 5):
+        cc, rtt_ms = ("cubic", "bbr")[number % 2], 20 if number < 3 else 80
+        files[f"results/{word}{number}_{cc}_{rtt_ms}ms.json"] = client_output(4000 + number, cc)
+        files[f"results/{word}{number}_ss.txt"] = socket_samples(4000 + number, cc)
+        files[f"results/{word}{number}_mpstat.txt"] = MPSTAT
+    return write_archive(folder, files)
+
+
+@pytest.mark.parametrize("word", ["run", "Run_", "test", "iter", "rep", "trial-"])
+def test_words_of_runs_and_repetitions_tell_no_flows_of_one_time_apart(
+    word: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert adopt(write_beside(tmp_path / "raw", word), check=False) == 0
+    said = capsys.readouterr().out
+    assert list_columns(said, "flows", "files") == [("1", "iperf3, mpstat, ss")] * 4
+    assert "Measured at the same time between the same hosts" in said
+    assert "for `flow`" not in said
+
+
+def test_flows_of_which_each_may_be_a_run_are_asked_about(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    folder = write_beside(tmp_path / "raw", "h")
+    adopt(folder, check=False)
+    layout = folder / "layout.yaml"
+    question = "Tests of one time count as flows of one run. Is each a run of its own? Then write `run` for `flow`."
+    assert f"\n{question}\n" in capsys.readouterr().out
+    assert f"\n# {question}\n" in layout.read_text()
+    layout.write_text(layout.read_text().replace("<flow>", "<run>"))
+    assert adopt(folder, check=True) == 0
+    assert list_columns(capsys.readouterr().out, "flows", "files") == [("1", "iperf3, mpstat, ss")] * 4
+    # Flows that several runs have are not asked about.
+    adopt(write_flows(tmp_path / "flows"), check=False)
+    assert "for `flow`" not in capsys.readouterr().out

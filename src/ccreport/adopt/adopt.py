@@ -111,6 +111,8 @@ def adopt(folder: Path, /, *, check: bool, layout: Path = Path(NAME)) -> int:
             print(f"{describe_joined(proposal.joined)}.")
         if proposal.has_open_delays:
             print(proposal.ask_of_delays())
+        if doubt := proposal.ask_of_flows():
+            print(doubt)
         _say_next(folder)
         return status
     count = sum(content.kind == "iperf3" for content in contents.values())
@@ -239,6 +241,7 @@ def _write_layout(folder: Path, place: Path, proposal: Proposal) -> str:
             "# Are losses in per cent? No name and no qdisc says it. If not, write loss_ratio for each loss_pct.\n"
         ]
     lines += [f"# {proposal.ask_of_delays()}\n"] if proposal.has_open_delays else []
+    lines += [f"# {doubt}\n"] if (doubt := proposal.ask_of_flows()) else []
     lines += ["files:\n"] if proposal.patterns else []
     for one in proposal.patterns:
         lines += _write_files_of(one, proposal.list_constants(one))

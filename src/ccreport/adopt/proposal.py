@@ -71,6 +71,18 @@ class Proposal:
         which = such if 0 < len(delayed) < len(timed) else "with `rtt_ms`"
         return f"Are delays in names one-way? If so, write `scale: {{rtt_ms: 2}}` below each pattern {which}."
 
+    def ask_of_flows(self) -> str:
+        """Return the question whether flows are runs, where each test has a flow of its own; nothing elsewhere."""
+        flows = [
+            dict(values)["flow"]
+            for own in self.patterns
+            if own.kind == "iperf3" and "flow" in own.groups
+            for values in own.read_values().values()
+        ]
+        if len({*flows}) < max(len(flows), 2):
+            return ""
+        return "Tests of one time count as flows of one run. Is each a run of its own? Then write `run` for `flow`."
+
 
 def propose_layout(contents: Mapping[str, Content]) -> Proposal:
     """Return patterns for the names of files; `contents` are by path."""

@@ -79,7 +79,7 @@ def name_roles(made: Sequence[ProposedPattern], contents: Mapping[str, Content])
 def _find_flows(own: ProposedPattern, contents: Mapping[str, Content]) -> Role | None:
     """Return the group by which tests differ, beside their algorithm, that ran at one time."""
     known = KNOWN - {"iteration", "run"}
-    columns = [column for column in own.columns if column.group is not None and column.group not in known]
+    columns = [column for column in own.columns if column.group and column.group not in known and not _says_run(column)]
     # Where results say their algorithms, names of these may tell flows apart.
     are_known = all(contents[path].algorithms for path in own.paths)
     columns += [column for column in own.columns if column.group == "cc" and are_known]
@@ -94,6 +94,11 @@ def _find_flows(own: ProposedPattern, contents: Mapping[str, Content]) -> Role |
                 expression = "(?P<flow>[A-Za-z]+[0-9]+)" if column.kind == "counted" else None
                 return Role(str(column.group), "flow", column.texts, expression)
     return None
+
+
+def _says_run(column: Column) -> bool:
+    """Tell whether a word says that a number is of a run or a repetition, be they of one time: run1, rep2."""
+    return column.kind in ("run", "iteration") and column.words[0].text[:1].isalpha()
 
 
 def _name_clients(tests: Sequence[ProposedPattern], contents: Mapping[str, Content]) -> None:
