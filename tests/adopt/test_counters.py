@@ -131,3 +131,29 @@ def test_flows_of_which_each_may_be_a_run_are_asked_about(tmp_path: Path, capsys
     # Flows that several runs have are not asked about.
     adopt(write_flows(tmp_path / "flows"), check=False)
     assert "for `flow`" not in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("names", "told"),
+    [
+        (["test_20261130_1010", "test_20261130_1110"], {"run": "20261130_1010"}),
+        (["2026-11-30/1010", "2026-11-30/1110"], {"session": "2026-11-30", "run": "1010"}),
+        (["2026-11-30/1010", "2026-12-01/1010"], {"run": "2026-11-30"}),
+        (["48213", "48377"], {"run": "48213"}),
+        # When the tests began, whatever the time zone, and when they did not.
+        (["0711", "0712"], {"run": "0711"}),
+        (["0714", "0720"], {"number": "0714"}),
+        (["10000", "20000"], {"number": "10000"}),
+        (["32768", "65536"], {"number": "32768"}),
+        (["window_32761", "window_65535"], {"window": "32761"}),
+        # Seconds since 1970 behind a word are any number.
+        (["size=1500000000", "size=1600000000"], {"size": "1500000000"}),
+    ],
+)
+def test_times_of_day_and_serials_name_tests(
+    names: list[str], told: dict[str, object], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    first, _ = propose(tmp_path / "raw", {f"{name}_cubic.json": "cubic" for name in names})
+    assert first == {"cc": "cubic", **told}
+    hint = "(?P<flows>`; if only names of runs, `(?P<run>`."
+    assert (hint in capsys.readouterr().out) == ("number" in told)

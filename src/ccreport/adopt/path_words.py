@@ -66,7 +66,10 @@ SPELT: Final = "(?i:bbr[ ._-]v[1-9]|new-reno|h-tcp)"
 QUEUES: Final = "fq[_-]codel|fq[_-]pie|pfifo[_-]fast|[pb]?fifo|droptail|fq|codel|cake|red|pie|sfq|hhf|choke|dualpi2"
 QUEUE_DISCIPLINE: Final = "(?P<queue_discipline>[A-Za-z0-9]+(?:[_-](?i:codel|pie|fast))?)"
 DAY: Final = r"(?:19|20)[0-9]{2}[-/]?[01][0-9][-/]?[0-3][0-9]"
-STAMP: Final = rf"{DAY}(?:[T_-][0-9]{{2}}[-:]?[0-9]{{2}}(?:[-:]?[0-9]{{2}})?Z?)?|1[4-9][0-9]{{8}}(?:\.[0-9]+)?"
+DATE: Final = rf"{DAY}(?:[T_-][0-9]{{2}}[-:]?[0-9]{{2}}(?:[-:]?[0-9]{{2}})?Z?)?"
+STAMP: Final = rf"{DATE}|1[4-9][0-9]{{8}}(?:\.[0-9]+)?"
+# Between a word and its number; a date behind a word is not one: test_20261120_2210.
+BETWEEN: Final = rf"(?:=|[_ -](?!{DATE}{END}))?"
 # 2026-11-20T22:10 · plr1e-4 · 20ms · 1pct · owd_20ms · rtt 5 us · BBR v2 · fq · rtt20 · loss=0.1 · run_1 · h3 · 7
 WORD: Final = re.compile(
     rf"(?P<stamp>{STAMP}){END}"
@@ -78,7 +81,7 @@ WORD: Final = re.compile(
     rf"|(?P<lossless>(?i:{'|'.join(LOSSES)})[=_ -]?)none{END}"
     rf"|(?P<algorithm>{SPELT}){END}"
     rf"|(?P<queue>(?i:{QUEUES})){END}"
-    rf"|(?:(?P<capital>{CAPITAL})|(?P<name>{LETTER}+))(?P<between>[=_ -]?)(?P<value>{WHOLE})(?(capital)|{END})"
+    rf"|(?:(?P<capital>{CAPITAL})|(?P<name>{LETTER}+))(?P<between>{BETWEEN})(?P<value>{WHOLE})(?(capital)|{END})"
     rf"|(?P<number>{WHOLE}){END}"
     rf"|(?P<word>(?:{LETTER}|[0-9%])(?:{LETTER}|[0-9%]|(?<=[0-9])\.(?=[0-9]))*)"
     r"|(?P<separator>.)",

@@ -10,6 +10,7 @@ from typing import Final, NamedTuple
 from ccreport.adopt.contents import Content
 from ccreport.adopt.path_words import NUMBER, escape
 from ccreport.adopt.patterns import ANY_WORD, Column, ProposedPattern, find_start
+from ccreport.adopt.run_names import find_run_name
 from ccreport.archive.layout_groups import KNOWN, find_meant
 
 # (?P<run>run_[0-9.]+) · (?P<run>[0-9]+(?:\\.[0-9]+)?)
@@ -28,12 +29,8 @@ CONDITION_WORDS: Final = frozenset(
 )
 # Of two groups of one path; the number of cubic_run1 behind a day.
 SECOND_RUN: Final = "second_run"
-# 3f2a9c
-HASH: Final = re.compile("[0-9a-f]{6,}")
 # At the end of a name, before the number of a repetition.
 REPEATED: Final = re.compile("[rR]")
-# Before the number of a test, in small letters.
-NUMBERED: Final = frozenset({"t", "r", "id", "no", "nr"})
 
 
 class Role(NamedTuple):
@@ -153,20 +150,16 @@ def _list_amounts(own: ProposedPattern) -> Iterator[tuple[Column, list[int], str
             yield column, [int(match["number"]) for match in matches], f"{before}{{}}{ending}"
 
 
-def _find_runs(own: ProposedPattern, _contents: Mapping[str, Content]) -> Role | None:
-    """Return the group that names the tests, each (but for flows of one) by another number or hash: T001, 3f2a9c."""
-    count = len({*own.read_values(("flow", "cc")).values()}) if "flow" in own.groups else len(own.paths)
-    for column in own.columns:
-        if column.group is None or len(column.texts) < count:
-            continue
-        if column.kind == "word" and all(map(HASH.fullmatch, column.texts)):
-            return Role(column.group, "run", column.texts, f"(?P<run>{HASH.pattern})")
-        (start, *others) = {find_start(word) for word in column.words}
-        is_padded = column.words[0].text.startswith(f"{start}0")
-        is_whole = all(word.text.removeprefix(start).isdigit() for word in column.words)
-        if column.kind == "counted" and not others and is_whole and (is_padded or start.lower() in NUMBERED):
-            return Role(column.group, "run", column.texts, rf"(?P<run>{escape(start)}[0-9]+)")
-    return None
+def _find_runs(own: ProposedPattern, contents: Mapping[str, Content]) -> Role | None:
+    """Return the group that names the tests; beside a day it is the second that does, if the day has several tests."""
+    if (found := find_run_name(own, contents)) is None:
+        return None
+    column, expression = found
+    days = next((other.texts for other in own.columns if other.group == "run"), None)
+    if days is not None and len(days) == len(own.paths):
+        return Role(str(column.group), None, column.texts, expression)
+    group = "run" if days is None else SECOND_RUN
+    return Role(str(column.group), group, column.texts, f"(?P<{group}>{expression})")
 
 
 def _find_last_numbers(own: ProposedPattern, _contents: Mapping[str, Content]) -> Role | None:
@@ -281,7 +274,8 @@ def _count_runs(own: ProposedPattern) -> None:
             # A day on which several tests were made.
             column.expression, column.group = column.expression.replace("<run>", "<session>"), "session"
     if second is not None and "run" not in own.groups:
-        second.expression, second.group = second.words[0].expression, "run"
+        own_expression = second.expression.replace(SECOND_RUN, "run")
+        second.expression, second.group = second.words[0].expression or own_expression, "run"
 
 
 def _are_flows(tests: Sequence[Content]) -> bool:

@@ -211,9 +211,10 @@ def ask_of_numbers(rows: Iterable[Row], layout: Layout) -> Iterator[str]:
     for name, texts in sorted(values.items()):
         if BARE.fullmatch(name) and any(f"(?P<{name}>" in own.expression for own in layout.patterns):
             listed = ", ".join(sort_naturally(texts)[:SHOWN]) + (", …" if len(texts) > SHOWN else "")
+            naming = "" if "run" in layout.groups else "; if only names of runs, `(?P<run>`"
             yield (
                 f"What is `{name}` ({listed})? If RTTs in ms, write `(?P<rtt_ms>` for `(?P<{name}>` in the layout; if "
-                "losses in per cent, `(?P<loss_pct>`; if numbers of flows, `(?P<flows>`."
+                f"losses in per cent, `(?P<loss_pct>`; if numbers of flows, `(?P<flows>`{naming}."
             )
 
 
