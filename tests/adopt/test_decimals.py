@@ -53,6 +53,7 @@ PIECES = st.lists(
 @given(path=PIECES | st.text("0123456789.%_-=/ ,msxeL", max_size=16))
 @example(path="rtt-2.5ms_loss-0.01%_r1")
 @example(path="x.1.5")
+@example(path="e-4,0.01")
 def test_no_word_of_a_path_ends_within_a_decimal_number(path: str) -> None:
     words = split_path(path)
     assert "".join(word.text for word in words) == path

@@ -81,9 +81,9 @@ UNITS: Final = {"kbit": "kbps", "mbit": "mbps", "gbit": "gbps", "usec": "us", "m
 IN_BRACKETS: Final = re.compile(r"\s*[(\[].*[)\]]\s*$")
 # As people write it where others have a number, and in place of one behind "loss".
 NO_LOSS: Final = "none"
-# 0,01 · 2,5, but not 1,000, and neither where commas separate words: 16,20ms,cubic
-FRACTION: Final = re.compile(r"(?<![0-9.,])0,(?=[0-9]+(?![0-9,]))")
-DECIMAL: Final = re.compile(r"(?<![0-9.,])([0-9]+),(?![0-9]{3}(?![0-9]))(?=[0-9]+(?![0-9,]))")
+# 0,01 · 2,5, but not 1,000 or 4,0.01, and neither where commas separate words: 16,20ms,cubic
+FRACTION: Final = re.compile(r"(?<![0-9.,])0,(?=[0-9]+(?![0-9,]|\.[0-9]))")
+DECIMAL: Final = re.compile(r"(?<![0-9.,])([0-9]+),(?![0-9]{3}(?![0-9]))(?=[0-9]+(?![0-9,]|\.[0-9]))")
 SEPARATING: Final = re.compile(r"[^0-9],\S|,[^0-9\s]")
 # What separates the columns of a table; where none does, there is one column.
 SEPARATORS: Final = (",", ";", "\t")
