@@ -249,3 +249,24 @@ def test_a_copy_of_a_test_is_not_a_flow(tmp_path: Path) -> None:
     folder = write_archive(tmp_path / "raw", files | {f"{name[0]} copy.json": data for name, data in files.items()})
     adopt(folder, check=False)
     assert "flow: " not in (folder / "layout.yaml").read_text()
+
+
+@pytest.mark.parametrize("mark", [" (copy)", "(1)", " - Kopie (2)"])
+def test_a_copy_is_proposed_to_be_ignored(mark: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    files = {f"day/test{n}_cubic.json": client_output(4000 + n, "cubic", START_S + 60 * n) for n in (1, 2, 3)}
+    copied = f"day/test1_cubic{mark}.json"
+    assert adopt(write_archive(tmp_path / "raw", files | {copied: files["day/test1_cubic.json"]}), check=False) == 0
+    said = capsys.readouterr().out
+    assert list_columns(said, "run", "files") == [(f"test{n}", "iperf3") for n in (1, 2, 3)]
+    assert f"Ignored: 1 iperf3 file, such as {copied}: a copy of day/test1_cubic.json.\n" in said
+    # Another test under such a name is not one.
+    files[copied] = client_output(4009, "cubic", START_S + 600)
+    adopt(write_archive(tmp_path / "other", files), check=False)
+    assert "a copy of" not in capsys.readouterr().out
+
+
+def test_patterns_of_a_proposal_fit_files_of_their_own(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    names = ["30/test_20261130_1010", "30/test_20261130_1020", "31/rev_1", "31/rev_2", "31/par_1", "31/par_2"]
+    files = {f"{name}.json": client_output(4001 + n, "cubic", START_S + 60 * n) for n, name in enumerate(names)}
+    adopt(write_archive(tmp_path / "raw", files), check=False)
+    assert "more than one pattern fits" not in capsys.readouterr().out

@@ -22,7 +22,7 @@ from ccreport.adopt.named_runs import name_runs
 from ccreport.adopt.patterns import ProposedPattern
 from ccreport.adopt.proposal import DECLARED, Proposal, propose_layout, settle_unnamed
 from ccreport.adopt.repairs import leave_out_cutting, repair, settle_runs
-from ccreport.adopt.rivals import Ignored, find_later, find_others
+from ccreport.adopt.rivals import Ignored, find_copies, find_later, find_others
 from ccreport.adopt.rows import list_manifests, list_rows
 from ccreport.adopt.tables import ENDING, describe_ignored, describe_unmatched, find_table
 from ccreport.archive.harness_layout import SESSION, join_path, split_name, walk_files
@@ -132,7 +132,7 @@ def _say_next(folder: Path) -> None:
 
 def _propose(contents: Mapping[str, Content]) -> Proposal:
     """Return a proposal in which each run has one file of a kind, where it takes one."""
-    later = find_later(contents)
+    later = [*find_copies(contents), *find_later(contents)]
     used = _leave_out(contents, later)
     proposal = propose_layout(used)
     if others := find_others(proposal.patterns, used):

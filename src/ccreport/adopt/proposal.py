@@ -106,8 +106,8 @@ def propose_layout(contents: Mapping[str, Content]) -> Proposal:
     written = Counter(pattern.write_pattern() for pattern in patterns)
     for pattern in patterns:
         pattern.is_whole = written[pattern.write_pattern()] > 1
-    for number, pattern in enumerate(patterns):
-        if any(pattern.fits(path) for later in patterns[number + 1 :] for path in later.paths):
+    for pattern in patterns:
+        if any(pattern.fits(path) for other in patterns if other is not pattern for path in other.paths):
             pattern.list_texts()
     patterns = _leave_out_idle(patterns)
     proposal = Proposal(patterns, [], sorted(unnamed), has_open_losses=open_losses, has_open_delays=open_delays)

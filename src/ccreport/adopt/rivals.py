@@ -7,7 +7,7 @@ import itertools
 import re
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 from ccreport.adopt.contents import Content
@@ -25,6 +25,8 @@ OF_ALL_FLOWS: Final = frozenset(kind for kind in SINGLE if KINDS[kind] in PART_K
 OF_RECEIVER: Final = "; of a receiver it takes another, in a pattern with `set: {side: receiver}`"
 FIRST: Final = ("before", "pre", "start", "begin", "vorher", "vor", "anfang", "avant", "debut")
 LAST: Final = ("after", "post", "end", "stop", "nachher", "nach", "ende", "apres", "fin")
+# test (copy).json · test - Copy (2).json · test(1).json
+COPY: Final = re.compile(r"(?:[ ._-]*\((?:copy|kopie|copie|[0-9]+)\)| - (?:copy|kopie|copie))+", re.IGNORECASE)
 MOMENT: Final = re.compile("|".join(sorted((*FIRST, *LAST), key=lambda word: -len(word))), re.IGNORECASE)
 
 
@@ -36,12 +38,27 @@ class Ignored:
     kind: str
     paths: tuple[str, ...]
     instead: tuple[str, ...]
+    are_copies: bool = False
 
     def describe(self) -> str:
         """Return why the files are not used."""
         counted = count_things(len(self.paths), f"{self.kind} file")
+        if self.are_copies:
+            return f"{counted}, such as {self.paths[0]}: a copy of {self.instead[0]}"
         told = f"{counted}, such as {self.paths[0]}: a run takes one, here {self.instead[0]}"
         return told + (OF_RECEIVER if self.kind == "mpstat" else "")
+
+
+def find_copies(contents: Mapping[str, Content]) -> list[Ignored]:
+    """Return files that are called as copies of others, and that are about the same connections."""
+    pairs: dict[tuple[str, str], list[tuple[str, str, int]]] = defaultdict(list)
+    for path, content in sorted(contents.items()):
+        mark = COPY.search(path, path.rfind("/") + 1)
+        original = COPY.sub("", path) if mark is not None else path
+        if mark is not None and content.kind is not None and content.ends and contents.get(original) == content:
+            pairs[content.kind, mark[0]].append((path, original, mark.start()))
+    ignored = [one for (kind, mark), own in pairs.items() for one in _write_ignored(kind, mark, own, contents)]
+    return [replace(one, are_copies=True) for one in ignored]
 
 
 def find_later(contents: Mapping[str, Content]) -> list[Ignored]:
@@ -124,7 +141,7 @@ def _write_ignored(
     before = _write_common([split_path(path[:position].rpartition("/")[2])[::-1] for path, _, position in pairs])[::-1]
     after = _write_common([split_path(path[position + len(word) :]) for path, _, position in pairs])
     texts = {path[position : position + len(word)] for path, _, position in pairs}
-    written = texts.pop() if len(texts) == 1 else f"(?i:{word})"
+    written = escape(texts.pop()) if len(texts) == 1 else f"(?i:{escape(word)})"
     expression = "".join((*before, written, *after))
     fits = re.compile(f"(?:.*/)?(?:{expression})", re.DOTALL)
     if not any(fits.fullmatch(path) for path in {*contents}.difference(paths)):

@@ -147,13 +147,11 @@ class Layout:
             lost: dict[str, list[str]] = {}
             for path, first, fits in zip(paths, taken, self.fit(own, paths), strict=True):
                 if fits and first is not None and first != own and (first.kind != IGNORED or own not in taken):
-                    lost.setdefault(first.place, []).append(display_name(path))
-            ending = "" if own in taken else f", so that {own.place} takes no file"
+                    lost.setdefault(self.locate(first), []).append(display_name(path))
+            ending = "" if own in taken else ", so that it takes no file"
             for place, others in lost.items():
                 more = f" and {len(others) - 1} more" if len(others) > 1 else ""
-                lines.append(
-                    f"{self.locate(own)}: {place} and {own.place} both fit {others[0]}{more}; the first counts{ending}"
-                )
+                lines.append(f"{self.locate(own)}: fits {others[0]}{more}, which {place} takes before{ending}")
         return lines
 
     def describe(self, pattern: Pattern) -> str:
