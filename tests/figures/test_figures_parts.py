@@ -285,6 +285,9 @@ def test_conditions_in_one_line() -> None:
     assert describe_runs(["cubic", "bbr2"], [make_drawn()], overlapped=True) == (
         "CUBIC and BBRv2, 16 flows, both — bost-dtn.es.net to sac-rpt1.es.net, RTT 61 ms"
     )
+    assert describe_runs(["cubic", "bbr2"], [make_drawn(rtt_source="ss")], overlapped=True).endswith(
+        "to sac-rpt1.es.net, smallest RTT 61 ms"
+    )
     unlike = [make_drawn(flows_count=1, rtt_ms=10.0), make_drawn(flows_count=8, rtt_ms=80.0, sender_host=None)]
     assert describe_runs(["cubic", "bbr2"], unlike, overlapped=False) == (
         "CUBIC and BBRv2, 1 and 8 flows, alone — bost-dtn.es.net to sac-rpt1.es.net, RTT 10 and 80 ms"

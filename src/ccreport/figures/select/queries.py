@@ -17,7 +17,7 @@ QUEUE: Final = """CASE WHEN has_queue_ecn THEN concat_ws(' ', queue_discipline, 
 # `queue` is null where all runs of the archive have the same.
 RUN_COLUMNS: Final = f"""
     run_id, condition_id, iteration, mode, is_counted, sender_host, host, flows_count, rtt_ms, rtt_nominal_ms,
-    path_rtt, loss_pct, loss_pattern, parameter_name, parameter_value, buffer_bytes, limit_packets_count,
+    rtt_source, path_rtt, loss_pct, loss_pattern, parameter_name, parameter_value, buffer_bytes, limit_packets_count,
     bottleneck_bps, nic_bps, pacing_bps, background_udp_bps, mtu_bytes, volume_bytes, duration_s, stages_json, kernel,
     retransmit_ratio,
     CASE WHEN (SELECT count(DISTINCT {QUEUE}) FROM labelled_runs WHERE is_counted) > 1 THEN {QUEUE} END AS queue,

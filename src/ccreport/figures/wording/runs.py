@@ -112,7 +112,9 @@ def list_conditions(ccs: Iterable[str], drawn: Sequence[DrawnRun], *, overlapped
     )
     told = {read_direction(one.run.get("parameter_name"), one.run.get("parameter_value")) for one in drawn}
     path = [name_ends(senders, hosts, told)] if hosts else []
-    return ran, [*path, f"RTT {rtts} ms" if rtts else "RTT unknown"]
+    # Of a path that nobody declared it is the smallest of all its runs, not that of the run.
+    is_measured = all(one.run.get("rtt_source") in ("ss", "iperf3") for one in drawn)
+    return ran, [*path, f"{'smallest ' if is_measured else ''}RTT {rtts} ms" if rtts else "RTT unknown"]
 
 
 def name_ends(senders: str, hosts: str, directions: Collection[str]) -> str:
