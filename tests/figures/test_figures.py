@@ -76,7 +76,7 @@ def test_overlapped_figure_says_what_it_shows(overlapped: Path) -> None:
         "CUBIC: mean goodput 10.0 Mbit/s, retransmits 0.90 %",
         "BBR: mean goodput 40.0 Mbit/s, retransmits 4.5 %",
         "range of the other 2 iterations",
-        "line: run typical in its means",
+        "line: the run closest to the mean",
         "netem: delay 40 ms each way, loss 0.01 %, limit 10,000 packets",
         "Throughput (Mbit/s)",
         "Retransmitted segments per 0.5 s",

@@ -306,7 +306,7 @@ def test_band_names_the_other_iterations() -> None:
 
 
 def test_the_key_says_by_what_a_run_is_chosen() -> None:
-    assert write_choice([DrawnRun(make_run(), 2, is_declared=False)]) == "line: run typical in its means"
+    assert write_choice([DrawnRun(make_run(), 2, is_declared=False)]) == "line: the run closest to the mean"
     assert write_choice([DrawnRun(make_run(), 2, is_declared=True)]) is None
     assert write_choice([DrawnRun(make_run(), 1, is_declared=False)]) is None
 

@@ -238,7 +238,7 @@ def test_what_comparisons_leave_open_is_said_with_what_they_could_have_shown():
     *_, last = list_sentences(found)
     assert last == "**Undecided:** [3 of 4 comparisons](tables.qmd?rows=undecided#table-comparisons)."
     # The median of 12.3 and 40.
-    least = "half of the other 2 could have shown only a difference above 26 &#37;."
+    least = "in half of the other 2, only a difference of more than 26 &#37; would have shown in so few runs."
     assert f"\n  1 of the undecided comparisons has too few runs; {least}\n" in found
 
 

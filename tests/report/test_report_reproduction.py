@@ -122,7 +122,7 @@ def test_a_cell_shows_both_rates_shares_and_the_verdict() -> None:
     assert "−10 %<br><small>0.900 (0.600–1.35)</small>" in html.unescape(shown)
     # Once, in the row of the first algorithm.
     assert shown.count("<strong>reproduced</strong>") == 1
-    assert "undecided<br><small>12 runs would tell</small>" in shown
+    assert "undecided<br><small>about 12 runs would decide</small>" in shown
     assert "10 Gbit/s there and 50 Mbit/s here".replace("/", "&#47;") in shown
     assert "(tables.qmd#table-table-2-testbed)" in shown
     assert "It is &#42;small&#42;&#46;" in shown
@@ -311,9 +311,9 @@ def test_what_would_decide_a_claim_is_told_beside_it() -> None:
     known = {"value": 2.94, "runs_count": 10, "needed_runs_count": 14}
     for about, said in ((None, ""), ("Few are there.", "Few are there. ")):
         (claim,) = make_claim("a", "not enough data", explanation=about)
-        shown = render([claim | known])[0].replace("&#46;", ".")
-        assert shown.count(f"{said}About 14 runs in place of 10 would tell.") == 2
-        assert f"**Why:** {said}About" in shown
+        shown = html.unescape(render([claim | known])[0])
+        assert shown.count(f"{said}10 runs are too few; about 14 would decide.") == 2
+        assert f"**Why:** {said}10 runs" in shown
     # Of runs that are not there an explanation says why.
     (claim,) = make_claim("a", "not enough data", explanation="It has none.")
     shown = render([claim | {"runs_count": 0}])[0].replace("&#46;", ".")
@@ -366,7 +366,7 @@ def test_a_claim_without_a_verdict_says_what_it_lacks() -> None:
     assert "(not enough data: no such runs)" in nothing
     assert "Needed: runs of &#42;BBRv2&#42;." in nothing
     wide, _ = render([row | {"value": 2.94, "needed_runs_count": 22}])
-    assert f"(not enough data: about 22 runs in place of {row['runs_count']} would tell)" in wide
+    assert f"(not enough data: {row['runs_count']} runs are too few; about 22 would decide)" in wide
     assert "Needed" not in wide
     asked, _ = render([row | {"value": 2.94, "low": None, "high": None}])
     assert "(not enough data: its query gives no interval (`low`, `high`))" in asked
@@ -409,7 +409,7 @@ def test_a_figure_of_an_open_claim_has_its_numbers_and_how_many_runs_would_tell(
     beside = describe_failed(verdict="not enough data", runs_count=6, minimum_runs_count=3, **facts)
     assert "**Undecided here:** growth&#58; 0&#46;114" in beside
     assert "the claim requires at least 0&#46;1" in beside
-    assert "about 53 runs in place of 6 would tell." in beside
+    assert "6 runs are too few&#59; about 53 would decide" in beside
     # Without a value there is nothing to tell.
     assert "Undecided" not in describe_failed(verdict="not enough data", **facts | {"value": None})
 

@@ -32,7 +32,7 @@ HEADINGS: Final = {
     "share_ratio": "Share of the line rate here",
     "value_ratio": "Here over there",
     "cell_verdict": "Verdict on the cell",
-    "needed_runs_count": "Runs that would tell",
+    "needed_runs_count": "Runs that would decide",
     "pair_expected_ratio": "Ratio of the pair's rates, there",
     "pair_ratio": "Ratio of the pair's rates, here",
     "pair_factor_ratio": "Ratio here over ratio there",

@@ -191,7 +191,7 @@ def write_band(drawn: Sequence[DrawnRun]) -> str | None:
 def write_choice(drawn: Sequence[DrawnRun]) -> str | None:
     """Return by what a run is chosen whose line may leave the band, None where it is declared or the only one."""
     is_chosen = any(drawn_run.runs_count > 1 and not drawn_run.is_declared for drawn_run in drawn)
-    return "line: run typical in its means" if is_chosen else None
+    return "line: the run closest to the mean" if is_chosen else None
 
 
 def write_notes(qdiscs: pl.DataFrame, run: Row) -> list[str]:

@@ -38,7 +38,7 @@ def explain_undecided(row: Mapping[str, Any]) -> str:
     few = [name for name, count in (("there", "expected_runs_count"), ("here", "runs_count")) if _is_few(row[count])]
     if few:
         return f"fewer than {RUNS_AT_LEAST} runs {' and '.join(few)}"
-    return f"{row['needed_runs_count']} runs would tell" if row["needed_runs_count"] else ""
+    return f"about {row['needed_runs_count']} runs would decide" if row["needed_runs_count"] else ""
 
 
 def tell_few_runs(cells: pl.DataFrame) -> str:

@@ -263,7 +263,7 @@ def _doubt_comparisons(comparisons: pl.DataFrame) -> str:
         median = show_plain(float(least.median() or 0), 2)  # type: ignore[arg-type]
         one, half = ("the other", "half of the other") if few else ("the undecided comparison", "half of the undecided")
         which = one if least.len() == 1 else f"{half} {least.len():,}{'' if few else ' comparisons'}"
-        said.append(f"{which} could have shown only a difference above {median} &#37;")
+        said.append(f"in {which}, only a difference of more than {median} &#37; would have shown in so few runs")
     return f"{shown}{PARAGRAPH}{'; '.join(said)}" if said else shown
 
 

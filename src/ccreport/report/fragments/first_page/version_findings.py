@@ -179,7 +179,7 @@ def _tell_beside(
         if name not in (first, second):
             # The verdict: equal within ±5 %, or undecided.
             words = "whose difference is undecided" if name == UNDECIDED else f"that are {name}"
-            yield f"has rates beside the two {words} in {part.height} ({shown})"
+            yield f"has rates {words} beside one and the other in {part.height} ({shown})"
             continue
         other = second if name == first else first
         higher, lower, unit = _scale_rates(part, is_first=name == first)
