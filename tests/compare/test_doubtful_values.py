@@ -103,6 +103,14 @@ def test_a_doubtful_value_is_told_with_its_line(old: str, new: str, told: list[s
     assert [problem[: len(said)] for problem, said in zip(found, told, strict=True)] == told
 
 
+def test_an_algorithm_whose_usual_name_is_of_another_is_told(tmp_path: Path) -> None:
+    said, *_ = list_told(tmp_path, TEXT.replace("members: [reno]", "members: [hybla]"))
+    assert said == (
+        "2: algorithms.Reno: `Reno` is hybla, so that the archive's reno goes by the kernel's name; "
+        "`algorithm_names: {reno: Reno (reno)}` gives it another"
+    )
+
+
 def test_what_an_archive_has_is_not_doubted(tmp_path: Path) -> None:
     assert list_told(tmp_path, TEXT) == []
 

@@ -172,6 +172,46 @@ def test_an_algorithm_is_of_one_group(second: list[str], said: str, tmp_path: Pa
         load_evaluation(path)
 
 
+@pytest.mark.parametrize(
+    ("groups", "own", "said"),
+    [
+        (
+            {"CUBIC": ["cubic"]},
+            {"bbr": "CUBIC"},
+            "algorithm_names: `CUBIC` is cubic; give bbr another name, such as `bbr: BBRv1`",
+        ),
+        (
+            {"BBR": ["bbr2", "bbr3"]},
+            {"bbr": "BBR"},
+            "algorithm_names: `BBR` is bbr2; give bbr another name, such as `bbr: BBRv1`",
+        ),
+        (
+            {"CUBIC": ["cubic"]},
+            {"bbr2": "New", "bbr3": "New"},
+            "algorithm_names: `New` is bbr2; give bbr3 another name, such as `bbr3: BBRv3`",
+        ),
+        (
+            {"CUBIC": ["cubic"]},
+            {"bbr": "hybla"},
+            "algorithm_names: `hybla` is hybla; give bbr another name, such as `bbr: BBRv1`",
+        ),
+        (
+            {"BBR": ["bbr2"], "Old": ["reno", "bbr"]},
+            {},
+            "algorithms.Old.members: figures would call both bbr2 and bbr `BBR`; add `algorithm_names: {bbr: BBRv1}`",
+        ),
+    ],
+)
+def test_two_algorithms_have_two_names(
+    groups: dict[str, list[str]], own: dict[str, str], said: str, tmp_path: Path
+) -> None:
+    declared = load_yaml(ROOT / "evaluations/generic.yaml") | {"algorithm_names": own}
+    path = tmp_path / "own.yaml"
+    write_yaml(path, declared | {"algorithms": {group: {"members": members} for group, members in groups.items()}})
+    with pytest.raises(DeclarationError, match=rf"own\.yaml:\d+: {re.escape(said)}$"):
+        load_evaluation(path)
+
+
 PUBLISHED = """\
 title: a
 algorithms: {CUBIC: {members: [cubic]}}

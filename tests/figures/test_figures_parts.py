@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 from ccreport.figures.kit import theme
 from ccreport.figures.kit.label_placement import CHARACTER_PX, cover_label, list_bar_points, place_labels
+from ccreport.figures.kit.series_styles import style_series
 from ccreport.figures.kit.ticks import choose_ticks, round_up_step
 from ccreport.figures.run import chart
 from ccreport.figures.run.panel import FlowRates, PanelRuns
@@ -94,6 +95,19 @@ def test_house_theme_is_the_theme() -> None:
     assert alt.theme.active == "ccreport"
     assert theme.style_of("bbr").colour == theme.style_of("bbr1").colour
     assert theme.style_of("x\ny").name == "x\\ny"
+
+
+def test_no_two_algorithms_have_one_name_or_look() -> None:
+    with theme.call_algorithms({"bbr2": "BBR", "cubic": "Loss"}):
+        assert [theme.style_of(cc).name for cc in ("bbr2", "bbr", "cubic", "BBR")] == [
+            "BBR",
+            "bbr",
+            "Loss",
+            "BBR (kernel)",
+        ]
+        assert style_series(["bbr", "BBR", "Loss"]) == {"Loss": "cubic", "bbr": "bbr", "BBR": "bbr2"}
+    # Nothing says which version it is.
+    assert style_series(["bbr", "BBR", "CUBIC"]) == {"CUBIC": "cubic", "bbr": "bbr", "BBR": "bbr2"}
     assert theme.order_algorithms(["vegas", "bbr", "cubic", "ax"]) == ["cubic", "bbr", "ax", "vegas"]
 
 

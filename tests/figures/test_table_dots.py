@@ -10,7 +10,7 @@ import pytest
 
 from ccreport.figures.conditions.table_dots import RETRANSMITS as MEASURE
 from ccreport.figures.conditions.table_dots import _describe_largest_gap, _explain_bare, build_table_dots
-from ccreport.figures.kit.theme import style_of
+from ccreport.figures.kit.theme import call_algorithms, style_of
 from ccreport.figures.select.declaration import FigureDeclaration, FigureError, declare_figure
 from ccreport.figures.select.queries import MissingFigure
 from ccreport.figures.select.recording_database import Database
@@ -92,6 +92,18 @@ def test_rows_have_labels_as_their_own_label_shows_them(database: Path) -> None:
     assert "Unpaced, 1 flow: CUBIC 2.00" in figure.alternative
     assert "Clean, 16 flows: CUBIC 0.100" in figure.alternative
     assert {*figure.data["test_group"]} == {"fast", "no loss"}
+
+
+def test_each_dot_is_its_algorithms_where_another_usually_has_its_name(database: Path) -> None:
+    with duckdb.connect(str(database)) as connection:
+        connection.execute("UPDATE retransmits SET algorithm = 'bbr' WHERE algorithm = 'CUBIC'")
+        connection.execute("UPDATE algorithms SET cc = 'bbr', algorithm = 'bbr' WHERE cc = 'cubic'")
+    with Database(database) as opened, call_algorithms({"bbr2": "BBR"}):
+        figure = build_table_dots(declare(), opened)
+    layers = figure.chart.to_dict(validate=False)["vconcat"][1]["layer"]
+    drawn = [layer["mark"]["color"] for layer in layers if layer["mark"].get("type") == "point"]
+    assert drawn == [style_of("bbr").colour, style_of("bbr2").colour]
+    assert "bbr 2.00, BBR 0 %" in figure.alternative
 
 
 def test_versions_that_a_table_pools_go_by_its_name(database: Path) -> None:

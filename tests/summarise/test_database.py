@@ -126,6 +126,9 @@ def test_the_first_member_held_goes_by_the_groups_name() -> None:
         ("reno", "reno", 2),
     ]
     assert name_algorithms(["bbr", "bbr2"], groups) == [("bbr", "bbr", 2), ("bbr2", "BBR", 0)]
+    # Nor does a group take in the algorithm whose name it has.
+    other = {"bbr": {"members": ["bbr2"]}}
+    assert name_algorithms(["bbr", "bbr2"], other) == [("bbr", "bbr (kernel)", 1), ("bbr2", "bbr", 0)]
 
 
 @pytest.mark.parametrize("text", ["plain", "it's", 'say "x"', "'; DROP TABLE runs; --", "\\", "\n", "$1", "ü%_"])

@@ -13,6 +13,7 @@ from typing import Any, Final
 import duckdb
 import polars as pl
 
+from ccreport.core.algorithms import NAMES, suggest_name
 from ccreport.core.declared_files import DeclarationError, blame
 from ccreport.core.evaluation import EVALUATIONS, SHIPPED, load_evaluation
 from ccreport.core.schema_problems import Place, format_place
@@ -48,9 +49,22 @@ def list_doubtful_values(results: Path, evaluation: Path) -> Iterator[Declaratio
         if not is_shipped and has_rows(connection, "labelled_runs"):
             missing = _list_missing_numbers(numbers, declared["published"])
             cases, tables = _list_cases(connection, declared["labels"]), _list_tables(connection, declared["tables"])
-            doubts = itertools.chain(doubts, cases, tables, missing)
+            doubts = itertools.chain(_list_shared_names(connection, declared), doubts, cases, tables, missing)
         for place, said in doubts:
             yield blame(evaluation, DeclarationError(f"{format_place(place)}: {said}", place))
+
+
+def _list_shared_names(connection: duckdb.DuckDBPyConnection, declared: Mapping[str, Any]) -> Doubts:
+    """Yield each algorithm of the archive whose usual name the evaluation gives to another one."""
+    own = declared["algorithm_names"]
+    others = {name: cc for cc, name in own.items()}
+    for (cc,) in connection.table("algorithms").select("cc").order("cc").fetchall():
+        if cc not in own and (name := NAMES.get(cc, "")) in others:
+            is_group = name in declared["algorithms"]
+            place: Place = ("algorithms", name) if is_group else ("algorithm_names", others[name])
+            free = suggest_name(cc, [*declared["algorithms"], *others])
+            said = f"`{name}` is {others[name]}, so that the archive's {cc} goes by the kernel's name"
+            yield place, f"{said}; `algorithm_names: {{{cc}: {free}}}` gives it another"
 
 
 def _read_numbers(path: Path, published: Mapping[str, Any]) -> dict[str, dict[int, dict[str, Any]]]:

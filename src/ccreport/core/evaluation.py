@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
 
-from ccreport.core.algorithms import list_repeated
+from ccreport.core.algorithms import list_repeated, list_shared_names
 from ccreport.core.declarations import QUERIES, SCHEMAS, list_tables, load_yaml
 from ccreport.core.declared_files import DeclarationError, blame, load_declared, show_path
 from ccreport.core.schema_problems import Place, format_place, guess, guess_path
@@ -182,6 +182,7 @@ def _describe_missing(expected: Path) -> str:
 def _list_unknown(evaluation: Mapping[str, Any]) -> Iterator[tuple[Place, str]]:
     """Yield place and words of each name that refers to nothing, and of what one part has wrong by itself."""
     yield from list_repeated(evaluation["algorithms"])
+    yield from list_shared_names(evaluation["algorithms"], evaluation["algorithm_names"])
     yield from _list_like_names(evaluation)
     for label, facts in evaluation["labels"].items():
         yield from _list_same_names(label, facts)

@@ -7,7 +7,7 @@ from typing import Any, Final
 import duckdb
 import polars as pl
 
-from ccreport.core.algorithms import NAMES
+from ccreport.core.algorithms import NAMES, keep_kernel_name
 
 # Columns of the kernel's names, of several with commas between; others, of the names in tables, end in ALGORITHM.
 KERNEL_COLUMNS: Final = ("cc", "cc_list", "beside")
@@ -26,7 +26,9 @@ def name_algorithms(held: list[str], groups: Mapping[str, Any]) -> list[tuple[st
         first = next((member for member in facts["members"] if member in held), None)
         if first is not None:
             named[first] = (group, rank)
-    others = {cc: (cc, len(groups) + number) for number, cc in enumerate(cc for cc in held if cc not in named)}
+    rest = enumerate((cc for cc in held if cc not in named), len(groups))
+    # A group may have the name of another algorithm.
+    others = {cc: (keep_kernel_name(cc, [group for group, _ in named.values()]), rank) for rank, cc in rest}
     return [(cc, *(named | others)[cc]) for cc in held]
 
 

@@ -1,6 +1,6 @@
 """Cells of a published table as dots with their 95 % intervals: one row per condition, a mark per algorithm."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
@@ -87,16 +87,16 @@ def build_table_dots(declaration: FigureDeclaration, database: Database) -> Figu
     names = {row["row"]: _name_row(keys, row) for row in named.rows(named=True)}
     data = placed.select(*keys, "algorithm", "runs_count", mean, low, high)
     drawn = [(pl.col(column) / measure.size).alias(end) for column, end in zip(measure.columns, ENDS, strict=True)]
-    names_drawn = {algorithm: style.name for algorithm, style in styles.items()}
     conditions = find_conditions(database, declaration.table, keys)
     compared = placed.join(conditions, on=[*keys, "algorithm"], how="left", nulls_equal=True, maintain_order="left")
     own = pl.col(OWN_FLOWS) if OWN_FLOWS in compared.columns else pl.lit(None, pl.Int64).alias(OWN_FLOWS)
-    scaled = compared.select("row", "runs_count", "conditions", own, pl.col("algorithm").replace(names_drawn), *drawn)
+    scaled = compared.select("row", "runs_count", "conditions", own, "algorithm", *drawn)
+    told = scaled.with_columns(pl.col("algorithm").replace({key: style.name for key, style in styles.items()}))
     return Figure(
-        _draw(declaration, scaled, names, measure, list(styles.values())),
+        _draw(declaration, scaled, names, measure, styles),
         data,
-        _write_caption(scaled, names, measure),
-        _write_alternative(scaled, names, measure),
+        _write_caption(told, names, measure),
+        _write_alternative(told, names, measure),
     )
 
 
@@ -146,15 +146,15 @@ def _draw(
     cells: pl.DataFrame,
     names: dict[int, str],
     measure: Measure,
-    styles: Sequence[theme.AlgorithmStyle],
+    styles: Mapping[str, theme.AlgorithmStyle],
 ) -> alt.VConcatChart:
     label_px = min(LABEL_MOST_PX, max(len(name) for name in names.values()) * CHARACTER_PX)
     width, height = int(theme.PLOT_WIDTH_PX + 60 - label_px), ROW_PX * len(names)
     placed, scale, axis = _lay_axis(cells, measure)
     layers: list[alt.Chart] = []
-    for place, style in enumerate(styles):
+    for place, (algorithm, style) in enumerate(styles.items()):
         shift = (place - (len(styles) - 1) / 2) * DODGE_PX
-        own = placed.filter(pl.col("algorithm") == style.name)
+        own = placed.filter(pl.col("algorithm") == algorithm)
         marked = own.select("row", *(pl.col(end).round(6) for end in ENDS)).with_columns(
             y_px=ROW_PX * (pl.col("row") + 0.5) + shift
         )
@@ -166,7 +166,7 @@ def _draw(
     for row, text in names.items():
         layers.append(write([text], (-10.0, ROW_PX * (row + 0.5)), align="right"))
     plot = alt.LayerChart(layer=layers, width=width, height=height)
-    key = [KeyEntry(style.name, style.marker, style.colour) for style in styles]
+    key = [KeyEntry(style.name, style.marker, style.colour) for style in styles.values()]
     heading = alt.TitleParams(
         [" ".join(declaration.title.split())],
         subtitle=[f"{measure.name} ({measure.unit}), 95 % intervals"],

@@ -13,7 +13,7 @@ from typing import Final
 
 import altair as alt
 
-from ccreport.core.algorithms import NAMES
+from ccreport.core.algorithms import NAMES, call_algorithm
 from ccreport.core.text import display_name
 
 # vl-convert brings Liberation Sans with it; it has the widths of Arial and Helvetica, so that a browser without it
@@ -73,8 +73,8 @@ def call_algorithms(names: Mapping[str, str]) -> Iterator[None]:
 
 def style_of(cc: str) -> AlgorithmStyle:
     """Return the style of an algorithm as the kernel names it; one without a style of its own is grey."""
-    style = STYLES.get(cc, AlgorithmStyle(display_name(cc), OTHER_COLOUR, (5, 3), "triangle-left"))
-    return replace(style, name=OWN_NAMES.get().get(cc, style.name))
+    style = STYLES.get(cc, AlgorithmStyle(cc, OTHER_COLOUR, (5, 3), "triangle-left"))
+    return replace(style, name=display_name(call_algorithm(cc, OWN_NAMES.get())))
 
 
 def order_algorithms(ccs: Iterable[str]) -> list[str]:

@@ -8,6 +8,7 @@ from typing import Any, Final
 import polars as pl
 
 from ccreport.compare.verdicts import UNDECIDED
+from ccreport.core.algorithms import FIRST_BBR
 from ccreport.core.text import count_things, make_label
 from ccreport.figures.exhibits import list_exhibits
 from ccreport.figures.kit.theme import style_of
@@ -60,11 +61,15 @@ def describe_versions(declared: Mapping[str, Any], figures: Path, measured: Coll
 
 
 def _name_unmeasured(algorithms: Mapping[str, Any], measured: Collection[str]) -> str:
-    """Return which versions groups of an evaluation's algorithms have that were not measured."""
-    known = {style_of(cc).name for cc in measured}
-    members = [style_of(cc).name for facts in algorithms.values() for cc in facts["members"] if cc in CCS]
+    """Return which versions groups of an evaluation's algorithms have that were not measured; bbr1 is bbr's."""
+    known = {_name_version(cc) for cc in measured}
+    members = [_name_version(cc) for facts in algorithms.values() for cc in facts["members"] if cc in CCS]
     absent = [escape_text(name) for name in dict.fromkeys(members) if known and name not in known]
     return f"{join_names(absent)} {'was' if len(absent) == 1 else 'were'} not measured." if absent else ""
+
+
+def _name_version(cc: str) -> str:
+    return style_of("bbr" if cc in FIRST_BBR else cc).name
 
 
 def _read_bars(path: Path, figure: str) -> pl.DataFrame:
