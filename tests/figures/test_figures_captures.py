@@ -318,6 +318,15 @@ def test_without_packets_the_message_says_what_to_configure(tmp_path: Path) -> N
     assert "to `packet_runs` in config.yaml; these match: r1, r2" in read(output, "missing.txt")
 
 
+def test_a_run_without_packets_is_said_to_be_that(database: Path, tmp_path: Path) -> None:
+    said = read(plot(tmp_path, database, "loss_episodes", run="r2"), "missing.txt")
+    assert said == "The packets of r2 are not stored. Add this identifier to `packet_runs` in config.yaml\n"
+    said = read(plot(tmp_path, database, "loss_episodes", run="gone"), "missing.txt")
+    assert said == "Run gone is none of the 2 captured runs that match: r1, r2.\n"
+    # Of several only the stored ones can be drawn.
+    assert "chosen by name" in read(plot(tmp_path, database, "loss_episodes", run="r"), "caption.txt")
+
+
 @pytest.mark.parametrize("kind", KINDS)
 def test_without_captures_the_figure_is_missing(kind: str, tmp_path: Path) -> None:
     tables = make_tables(0, 1)

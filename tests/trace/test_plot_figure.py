@@ -185,6 +185,18 @@ def test_a_run_of_another_condition_takes_its_condition_along(
     assert "bbr/2 (iteration 2), chosen by name from" in (tmp_path / "drawn/caption.txt").read_text(encoding="utf-8")
 
 
+def test_a_run_that_meets_the_condition_is_said_to_be_left_out_for_another_reason(
+    database: Path, tmp_path: Path
+) -> None:
+    evaluation = declare(tmp_path, overlapped=True)
+    said = r"experiment-bbr/2 meets the figure's `where`, but `overlapped` asks for runs of several algorithms at once"
+    with pytest.raises(FigureError, match=said):
+        plot_figure("f", evaluation, tmp_path / "drawn", database, ["run=bbr/2"])
+    said = r"\d+ runs, such as \S+, meet the figure's `where`, but `overlapped` asks for runs of several algorithms at"
+    with pytest.raises(FigureError, match=said):
+        plot_figure("f", evaluation, tmp_path / "drawn", database, ["run=experiment-bbr"])
+
+
 @pytest.mark.parametrize(
     ("place", "said"),
     [

@@ -18,7 +18,6 @@ from ccreport.core.declarations import SCHEMAS, load_yaml
 from ccreport.core.declared_files import blame, parse_declared, read_declared
 from ccreport.core.errors import InputError
 from ccreport.core.evaluation import EVALUATIONS, MEANS, SAMPLE, load_evaluation
-from ccreport.core.identifiers import match_runs
 from ccreport.core.schema_problems import find_problem
 from ccreport.core.text import display_name
 from ccreport.figures.exhibits import Exhibit, find_number, list_exhibits
@@ -42,6 +41,7 @@ from ccreport.summarise.open_results import open_results
 from ccreport.summarise.table_sources import list_own_labels
 from ccreport.trace.find_table import CONFIG, RESULTS, find_databases, find_results, resolve_built
 from ccreport.trace.queries.absent_values import describe_absent_values
+from ccreport.trace.queries.other_runs import describe_other_runs
 
 SUFFIXES: Final = {Path(name).suffix for name in FILES}
 # Files of pictures that people ask for, and others.
@@ -283,18 +283,7 @@ def _explain(
     told = str(missing)
     if isinstance(missing, UnknownRunError):
         told = "\n  ".join([f"{missing.told}:", *missing.names])
-        if " is none " in missing.told and (others := _find_runs(declaration, connection)):
+        if " is none " in missing.told and (others := describe_other_runs(declaration, connection)):
             told += f"\n  {others}"
     lines = [*f"figure {declaration.name!r}: {told}".splitlines(), *whole, *absent]
     return FigureError("\n".join(map(display_name, lines)), ("figures", declaration.name, "where"))
-
-
-def _find_runs(declaration: FigureDeclaration, connection: duckdb.DuckDBPyConnection) -> str | None:
-    """Return which runs the part of a name means that none of those has that match; None where it means none."""
-    known = sorted(run for (run,) in connection.execute("SELECT run_id FROM labelled_runs").fetchall())
-    found = match_runs(str(declaration.run), known)
-    if not found:
-        return None
-    which = found[0] if len(found) == 1 else f"{len(found):,} runs, such as {found[0]},"
-    does = "does" if len(found) == 1 else "do"
-    return f"{which} {does} not meet the figure's `where`; give the full name: --change run={found[0]}"

@@ -5,6 +5,7 @@ from typing import Final
 
 import polars as pl
 
+from ccreport.core.identifiers import match_runs
 from ccreport.figures.captures.rtts import assemble_rtt_distribution, assemble_rtt_in_flight
 from ccreport.figures.captures.sequences import assemble_loss_episodes, assemble_time_sequence
 from ccreport.figures.captures.series import list_captured_flows
@@ -16,6 +17,8 @@ from ccreport.figures.select.queries import MissingFigure, name_run, read_matchi
 from ccreport.figures.select.recording_database import Database
 from ccreport.figures.wording.runs import DrawnRun
 
+# Where the configuration names the runs of which every packet is stored.
+KEY: Final = "`packet_runs` in config.yaml"
 ASSEMBLERS: Final[dict[str, Callable[[CaptureFacts, Database], Figure]]] = {
     "time_sequence": assemble_time_sequence,
     "loss_episodes": assemble_loss_episodes,
@@ -37,7 +40,7 @@ def build_capture_figure(declaration: FigureDeclaration, database: Database) -> 
     if runs.is_empty():
         raise MissingFigure(f"{deny(matching.height)} has a capture with flows of its test.")
     if declaration.kind == "loss_episodes":
-        runs = _keep_runs_with_packets(database, runs)
+        runs = _keep_runs_with_packets(declaration.run, database, runs)
     declaration = name_run(declaration, runs, "captured runs")
     captured_conditions_count = runs["condition_id"].n_unique()
     if declaration.kind == "rtt_distribution":
@@ -51,17 +54,25 @@ def build_capture_figure(declaration: FigureDeclaration, database: Database) -> 
     return ASSEMBLERS[declaration.kind](CaptureFacts(declaration, drawn, captured, left_out_count), database)
 
 
-def _keep_runs_with_packets(database: Database, runs: pl.DataFrame) -> pl.DataFrame:
+def _keep_runs_with_packets(run: str | None, database: Database, runs: pl.DataFrame) -> pl.DataFrame:
+    """Return the runs whose packets are stored; raise MissingFigure where none of those meant by `run` has them.
+
+    Where it is part of no name, all are returned.
+    """
+    known = runs["run_id"].unique().sort().to_list()
+    meant = known if run is None else match_runs(run, known)
     query = "SELECT DISTINCT run_id FROM packets WHERE run_id IN (SELECT unnest(?)) ORDER BY ALL"
     stored = database.ask(query, [runs["run_id"].to_list()])
-    kept = runs.join(stored, on="run_id", how="semi")
-    if kept.is_empty():
-        ids = ", ".join(runs["run_id"].sort())
-        raise MissingFigure(
-            "The packets of the runs that match are not stored. Add the identifier of a run to `packet_runs` in "
-            f"config.yaml; these match: {ids}"
-        )
-    return kept
+    if not meant:
+        return runs
+    if not {*meant} & {*stored["run_id"]}:
+        names = ", ".join(meant)
+        if run is None:
+            whose, which = "the runs that match", f"the identifier of a run to {KEY}; these match: {names}"
+        else:
+            whose, which = names, f"{'this' if len(meant) == 1 else 'such an'} identifier to {KEY}"
+        raise MissingFigure(f"The packets of {whose} are not stored. Add {which}")
+    return runs.join(stored, on="run_id", how="semi")
 
 
 def _select_condition(runs: pl.DataFrame, run: str | None) -> pl.DataFrame:
