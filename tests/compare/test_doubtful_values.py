@@ -7,6 +7,7 @@ from archives import at
 from condition_runs import build_database, gather, make_run
 
 from ccreport.compare.doubtful_values import list_doubtful_values
+from ccreport.core.configuration import LISTS_RUNS
 from ccreport.summarise.label_values import list_unmet
 from ccreport.summarise.summarise import summarise_tables
 
@@ -109,6 +110,29 @@ def test_an_algorithm_whose_usual_name_is_of_another_is_told(tmp_path: Path) -> 
         "2: algorithms.Reno: `Reno` is hybla, so that the archive's reno goes by the kernel's name; "
         "`algorithm_names: {reno: Reno (reno)}` gives it another"
     )
+
+
+FIGURES = """\
+figures:
+  f: {kind: flow_spread, title: d, overlapped: false, where: mode = 'reno', run: r04}
+  g: {kind: flow_spread, title: e, overlapped: false, where: mode = 'cubic', run: r003}
+  h:
+    kind: throughput_over_time
+    title: g
+    overlapped: false
+    where: mode = 'cubic'
+    panels:
+      - {title: h, where: rtt_ms < 50, run: r001}
+      - {title: i, where: rtt_ms > 50, run: r002}
+"""
+
+
+def test_a_figure_s_run_that_is_not_there_is_told_with_its_line(tmp_path: Path) -> None:
+    assert list_told(tmp_path, TEXT + FIGURES) == [
+        f"34: figures.f.run: no run has `r04` in its name; {LISTS_RUNS} lists them",
+        "35: figures.g.run: no run that meets `where` has `r003` in its name",
+        "43: figures.h.panels.1.run: no run that meets `where` has `r002` in its name",
+    ]
 
 
 def test_what_an_archive_has_is_not_doubted(tmp_path: Path) -> None:

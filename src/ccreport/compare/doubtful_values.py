@@ -14,8 +14,10 @@ import duckdb
 import polars as pl
 
 from ccreport.core.algorithms import NAMES, suggest_name
+from ccreport.core.configuration import LISTS_RUNS
 from ccreport.core.declared_files import DeclarationError, blame
 from ccreport.core.evaluation import EVALUATIONS, SHIPPED, load_evaluation
+from ccreport.core.identifiers import match_runs
 from ccreport.core.schema_problems import Place, format_place
 from ccreport.core.text import count_things
 from ccreport.summarise.database import connect, has_rows, quote_name
@@ -49,7 +51,8 @@ def list_doubtful_values(results: Path, evaluation: Path) -> Iterator[Declaratio
         if not is_shipped and has_rows(connection, "labelled_runs"):
             missing = _list_missing_numbers(numbers, declared["published"])
             cases, tables = _list_cases(connection, declared["labels"]), _list_tables(connection, declared["tables"])
-            doubts = itertools.chain(_list_shared_names(connection, declared), doubts, cases, tables, missing)
+            runs = _list_runs(connection, declared["figures"])
+            doubts = itertools.chain(_list_shared_names(connection, declared), doubts, cases, tables, runs, missing)
         for place, said in doubts:
             yield blame(evaluation, DeclarationError(f"{format_place(place)}: {said}", place))
 
@@ -134,3 +137,28 @@ def _list_tables(connection: duckdb.DuckDBPyConnection, tables: Mapping[str, Any
     for table, facts in tables.items():
         if facts["where"] != ALL and not has_rows(connection, f"{table}_runs"):
             yield ("tables", table, "where"), "no run meets it, so that the table is empty"
+
+
+def _list_runs(connection: duckdb.DuckDBPyConnection, figures: Mapping[str, Any]) -> Doubts:
+    """Yield each run that a figure or a panel names and that there is not, or that its condition leaves out."""
+    known = [run for (run,) in connection.table("labelled_runs").select("run_id").fetchall()]
+    for place, among, facts in _list_panels(figures):
+        if (run := facts.get("run")) is None:
+            continue
+        # A condition ends before the line does: it may close with a comment.
+        query = f"""
+            WITH figure_runs AS (FROM labelled_runs WHERE (\n{among}\n))
+            SELECT run_id FROM figure_runs WHERE (\n{facts["where"]}\n)
+        """  # noqa: S608
+        if not match_runs(run, known):
+            yield (*place, "run"), f"no run has `{run}` in its name; {LISTS_RUNS} lists them"
+        elif not match_runs(run, (met for (met,) in connection.execute(query).fetchall())):
+            yield (*place, "run"), f"no run that meets `where` has `{run}` in its name"
+
+
+def _list_panels(figures: Mapping[str, Any]) -> Iterator[tuple[Place, str, Mapping[str, Any]]]:
+    """Yield the place of each figure and of each panel, the condition that its own is within, and what it declares."""
+    for figure, facts in figures.items():
+        yield ("figures", figure), ALL, facts
+        for number, panel in enumerate(facts.get("panels", ())):
+            yield ("figures", figure, "panels", number), facts["where"], panel
