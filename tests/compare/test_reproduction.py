@@ -627,6 +627,12 @@ def test_another_builds_table_has_to_be_one(tmp_path: Path) -> None:
         ([HEADER, published("BBR", 8).replace("no loss", "")], "line 2: test_group is ''"),
         ([HEADER, published("BBR", float("nan"))], "line 2: mean_gbps is 'nan', not a number of at least 0"),
         ([HEADER, published("BBR", -1)], "line 2: mean_gbps is '-1', not a number of at least 0"),
+        ([HEADER, published("BBR", 8).replace(",8,", ",8500 Mbit/s,")], "not a number of at least 0; write 8.5"),
+        ([HEADER, published("BBR", 8).replace("0.1", "3 %")], "cv is '3 %', not a number of at least 0; write 0.03"),
+        (
+            [HEADER, published("BBR", 8).replace("0.1", "small")],
+            "not a number of at least 0; write digits, such as 0.03",
+        ),
         ([HEADER, published("BBR", 8, suspect="no")], "line 2: is_suspect is 'no', not true or false"),
         ([HEADER, published("BBR", 8), published("BBR", 9)], "line 3: repeats the key of line 2"),
     ],

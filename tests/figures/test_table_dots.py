@@ -106,6 +106,21 @@ def test_each_dot_is_its_algorithms_where_another_usually_has_its_name(database:
     assert "bbr 2.00, BBR 0 %" in figure.alternative
 
 
+@pytest.mark.parametrize(
+    ("where", "said"),
+    [
+        ("rtt_ms = 80", r"over the table `retransmits`; did you mean `rtt_bucket`\?$"),
+        ("loss_pct = 0.1", r"over the table `retransmits`, whose rows differ in sender_speed, path_class, test_group"),
+        ("lossy", r"; if it is text, write 'lossy'"),
+    ],
+)
+def test_a_condition_with_a_column_of_runs_is_told_which_table_it_is_over(
+    where: str, said: str, database: Path
+) -> None:
+    with Database(database) as opened, pytest.raises(FigureError, match=said):
+        build_table_dots(declare(where=where), opened)
+
+
 def test_versions_that_a_table_pools_go_by_its_name(database: Path) -> None:
     with duckdb.connect(str(database)) as connection:
         connection.execute("INSERT INTO algorithms VALUES ('bbr3', 'BBR')")

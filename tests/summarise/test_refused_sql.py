@@ -41,6 +41,10 @@ RUNS = gather(*(make_run(n, {"bbr": 9.0, "cubic": 1.0}) for n in (1, 2)))
         ("FROM t WHERE loss_pct = '0.01 %'", "'0.01 %' to DOUBLE; loss_pct holds numbers: loss_pct = 0.01"),
         ("FROM t WHERE t.loss_pct IN ('low')", "'low' to DOUBLE; t.loss_pct holds numbers"),
         ("FROM t WHERE loss_pct > '5 Gbit/s'", "'5 Gbit/s' to DOUBLE; loss_pct holds numbers"),
+        ("FROM t WHERE buffer_bytes = '64 MB'", "to INT64; buffer_bytes holds numbers: buffer_bytes = 64000000"),
+        ("FROM t WHERE buffer_bytes > 64MB", "a number takes no unit: 64000000"),
+        ("FROM t WHERE rtt_ms IN ('0.08 s')", "to DOUBLE; rtt_ms holds numbers: rtt_ms IN (80"),
+        ("FROM t WHERE goodput_bps > 5", "not found in FROM clause; it is a column of `flows`, "),
         ("SELECT x.rtt_ms FROM t AS own", 'Referenced table "x" not found; the query reads own'),
         ("FROM t WHERE loss_pct = 0,1", 'near ","; a number has a decimal point: 0.1'),
         ("SELECT rtt_ms, count(*) FROM t", "must be part of an aggregate function; put GROUP BY ALL at the end"),
@@ -50,8 +54,8 @@ RUNS = gather(*(make_run(n, {"bbr": 9.0, "cubic": 1.0}) for n in (1, 2)))
 )
 def test_what_is_refused_is_said_in_a_line(query: str, said: str) -> None:
     with duckdb.connect() as connection:
-        connection.execute("CREATE TABLE t (rtt_ms DOUBLE, loss_pct DOUBLE, rate_bps DOUBLE)")
-        connection.execute("INSERT INTO t VALUES (1, 2, 3)")
+        connection.execute("CREATE TABLE t (rtt_ms DOUBLE, loss_pct DOUBLE, rate_bps DOUBLE, buffer_bytes BIGINT)")
+        connection.execute("INSERT INTO t VALUES (1, 2, 3, 4)")
         with pytest.raises(duckdb.Error) as refused:
             connection.sql(query).fetchall()
     assert said in describe_refusal(refused.value)

@@ -17,12 +17,14 @@ from ccreport.core.evaluation import PUBLISHED_COLUMNS, load_evaluation
 from ccreport.core.schema_problems import Place, format_place, guess, guess_near
 from ccreport.core.tables import Column, TableError, load_schema, read_table
 from ccreport.core.text import count_things
-from ccreport.core.units import mend_digits
+from ccreport.core.units import WITH_UNIT, convert_unit, mend_digits
 from ccreport.summarise.label_values import list_values
 from ccreport.summarise.statistics.contrasts import Spread
 
 NUMBER: Final = re.compile(r"\d+(?:\.\d+)?")
 BOOLEANS: Final = {"true": True, "false": False}
+# How a number of each column is written.
+EXAMPLES: Final = {"mean_gbps": "9.5", "cv": "0.03"}
 
 # No mean is so many times the line rate: its unit is another.
 UNIT_FACTOR: Final = 2
@@ -198,7 +200,10 @@ def _read_number(text: str, name: str, place: str) -> float:
     except ValueError:
         number = math.nan
     if not (math.isfinite(number) and number >= 0):
-        hint = mend_digits(text, "9.5") if text and math.isnan(number) else ""
+        with_unit = WITH_UNIT.fullmatch(text)
+        meant = convert_unit(float(with_unit[1]), with_unit[2].lower(), name) if with_unit else None
+        hint = f"; write {meant:.12g}" if meant is not None else mend_digits(text, EXAMPLES[name])
+        hint = hint if text and math.isnan(number) else ""
         raise InputError(f"{place}: {name} is {text!r}, not a number of at least 0{hint}")
     return number
 

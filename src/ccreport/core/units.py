@@ -50,6 +50,7 @@ SIZES: Final = {"bytes": 1.0, "b": 1.0} | {
     for power, letter in enumerate("kmg", 1)
     for end in ("b", "ib")
 }
+PARTS: Final = {"pct": 0.01, "%": 0.01, "percent": 0.01, "ratio": 1.0, "cv": 1.0}
 # Units of published numbers that people write in other ways: Mbits, MS. Any other unit is taken as it is.
 UNITS: Final = (
     *("bit/s", "kbit/s", "Mbit/s", "Gbit/s", "Tbit/s", "bps", "kbps", "Mbps", "Gbps", "kb/s", "Mb/s", "Gb/s"),
@@ -145,22 +146,29 @@ def name_buckets(edges: list[float]) -> list[str]:
 
 def mend_unit(number: float, unit: str, key: str, *, is_whole: bool) -> str:
     """Return how to write a number with a unit where the key's own is meant: 0.02s as 20 for `rtt_ms`."""
-    own = key.rpartition("_")[2].lower()
+    meant = convert_unit(number, unit, key)
+    own = _name_unit(key)
+    if meant is None and any(own in scales for scales in (TIMES, RATES, SIZES)) and unit[:1] != own[:1]:
+        return f"; write a number in the unit of `{key}`, without its name"
+    meant = number if meant is None else meant
+    written = math.ceil(round(meant, 6)) if is_whole else f"{meant:.12g}"
+    return f"; write {written}, in the unit of `{key}` and without its name"
+
+
+def convert_unit(number: float, unit: str, key: str) -> float | None:
+    """Return a number with a unit, in small letters, in that of a key or column, 0.03 for 3 % of `rate_cv`, or None."""
+    own = _name_unit(key)
     if in_words := RATES_IN_WORDS.fullmatch(unit):
         unit = f"{in_words[1]}bps"
     if own.endswith("ib") and len(unit) < len(own):
         # Mebibytes are mostly called megabytes.
         unit = f"{unit[0]}ib"
-    for scales in (TIMES, RATES, SIZES):
-        if own in scales and unit in scales:
-            number *= scales[unit] / scales[own]
-            break
-    else:
-        is_alike = unit[:1] == own[:1] or (own == "pct" and unit in ("%", "percent"))
-        if any(own in scales for scales in (TIMES, RATES, SIZES)) and not is_alike:
-            return f"; write a number in the unit of `{key}`, without its name"
-    written = math.ceil(round(number, 6)) if is_whole else f"{number:.12g}"
-    return f"; write {written}, in the unit of `{key}` and without its name"
+    scales = next((known for known in (TIMES, RATES, SIZES, PARTS) if own in known and unit in known), None)
+    return None if scales is None else number * (scales[unit] / scales[own])
+
+
+def _name_unit(key: str) -> str:
+    return key.rpartition("_")[2].lower()
 
 
 def mend_digits(text: str, example: str = "10") -> str:

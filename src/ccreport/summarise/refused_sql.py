@@ -7,21 +7,21 @@ from typing import Final
 
 import duckdb
 
+from ccreport.core.declarations import list_tables
 from ccreport.core.declared_files import DeclarationError
 from ccreport.core.schema_problems import Place, format_place, guess_near
+from ccreport.summarise.refused_columns import describe_other_column
+from ccreport.summarise.refused_numbers import LINE, SYNTAX, name_compared, name_number
 
 # Binder Error: Referenced column "rtt_m" not found in FROM clause!
 KIND: Final = re.compile(r"^[A-Z]\w+ Error: ")
 WORD: Final = re.compile(r'(?:column|name|Function with name|binding) "?([\w.]+)"?')
 # Parser Error: syntax error at or near "check"; names such as this one are words of SQL.
 RESERVED: Final = re.compile(r'syntax error at or near "([a-z]+)"$')
-SYNTAX: Final = "syntax error at or near"
 KEYWORDS: Final = ("SELECT", "FROM", "WHERE", "GROUP", "ORDER", "HAVING", "LIMIT", "JOIN", "USING", "DISTINCT", "UNION")
 BEFORE_BY: Final = ("GROUP", "ORDER")
 # COPY FROM runs TO 'x.csv'
 UNENCLOSED: Final = re.compile(r"\s*COPY\s+((?:FROM|SELECT|WITH)\b.*?)\s+TO\b", re.IGNORECASE | re.DOTALL)
-# rtt_ms = 10ms, of which DuckDB refuses the unit
-UNIT: Final = re.compile(r"(?<![\w.])(\d+(?:\.\d+)?)([A-Za-z]+)$")
 # No function matches the given name and argument types 'avg(DOUBLE[])'.
 OF_MANY: Final = re.compile(r"types '(avg|sum)\((STRUCT\(.*|.*\[\])\)'")
 # … 'avg(VARCHAR)', and below it among others: avg(x DOUBLE, /) -> DOUBLE; year takes dates alone
@@ -41,16 +41,11 @@ MISSING: Final = re.compile(r'(?:Referenced column|have a column named) "(\w+)"'
 # Table "m" does not have a column named "algoritm", of a query that has FROM measured AS m
 OF_TABLE: Final = re.compile(r'"(\w+)" does not have a column')
 ALIASED: Final = r'\b(?:FROM|JOIN)\s+"?(\w+)"?\s+(?:AS\s+)?"?{}\b'
-# Could not convert string '0.01 %' to DOUBLE, and before the place: LINE 1: FROM runs WHERE loss_pct =
-NOT_A_NUMBER: Final = re.compile(r"Could not convert string ['\"](.*)['\"] to (?:DOUBLE|U?INT\d+|DECIMAL)")
 # … to INT32 when casting from source column host · Cannot compare values of type VARCHAR and type INTEGER_LITERAL
 OF_TEXT: Final = re.compile(r"casting from source column (\w+)$")
 TWO_TYPES: Final = re.compile(r"Cannot compare values of type VARCHAR and type (?:INTEGER|DECIMAL)")
 # What word processors make of quotes.
 CURLY_QUOTES: Final = "‘’‚‛“”„`´"
-# 0.01 % is the number of a column in per cent; 5 Gbit/s is not that of one in bit/s.
-NUMBER: Final = re.compile(r"\s*(-?\d+(?:\.\d+)?)\s*%?\s*")
-COMPARED: Final = re.compile(r"([\w.]+)\s*([<>=!]+|\bIN\s*\()\s*$", re.IGNORECASE)
 # Table with name table_2 does not exist!
 TABLE: Final = re.compile(r"Table with name (\w[^/]*?) does not exist")
 # Of all tables with a column, one with a row for each run comes first: joined, it counts nothing twice.
@@ -62,9 +57,6 @@ FEW_COLUMNS: Final = 20
 ASKED: Final = re.compile(r'\b(?:FROM|JOIN)\s+"?(\w+)', re.IGNORECASE)
 # No function matches the given name and argument types 'sum(VARCHAR)'. · Type with name foo does not exist!
 CALLED: Final = re.compile(r"(?:types '|Type with name )(\w+)")
-# LINE 2: host = 'a' AND AND rtt_ms > 5)
-#                        ^^^
-LINE: Final = re.compile(r"^(LINE \d+: (?:\.\.\.)?)(.*)\n( *)(\^+)", re.MULTILINE)
 # NOT both
 IN_CAPITALS: Final = re.compile(r"\b[A-Z]{2,}\b")
 NAME: Final = re.compile(r"\w")
@@ -92,11 +84,16 @@ NO_TABLE: Final = re.compile(r'Referenced table "\w+" not found$')
 
 
 def describe_refusal(
-    error: duckdb.Error, connection: duckdb.DuckDBPyConnection | None = None, query: str = "", condition: str = ""
+    error: duckdb.Error,
+    connection: duckdb.DuckDBPyConnection | None = None,
+    query: str = "",
+    condition: str = "",
+    view: str = "",
 ) -> str:
     """Return what DuckDB says of SQL, in one line; with a connection also which of its tables have a missing column.
 
-    `query` is the SQL, with what a file says in lines by itself, and `condition` the part of it that a file says.
+    `query` is the SQL, with what a file says in lines by itself, and `condition` the part of it that a file says;
+    that is over the columns of `view`, where it is known.
     """
     text = str(error)
     said = KIND.sub("", text.partition("\n")[0]).rstrip("!")
@@ -113,7 +110,7 @@ def describe_refusal(
         return f"{other[0]}; SQL of an evaluation reads the tables of its archive, not other files"
     if SYNTAX in said and (unenclosed := UNENCLOSED.match(query)):
         return f"{said}; write COPY ({unenclosed[1]}) TO 'file.csv'"
-    if meant := _guess_keyword(error) or _name_number(text):
+    if meant := _guess_keyword(error) or name_number(text):
         return f"{said}{meant}"
     if said.startswith(OTHER_FORMAT):
         return f"{said.partition(',')[0]}; name a file that ends in .csv, .json or .parquet"
@@ -129,8 +126,8 @@ def describe_refusal(
         return f"{said.rstrip('.')}; put GROUP BY ALL at the end"
     if (of_text := OF_TEXT.search(said)) or TWO_TYPES.match(said):
         return f"{said}; {f'`{of_text[1]}` holds text, which' if of_text else 'text'} takes single quotes"
-    if not_a_number := NOT_A_NUMBER.search(said):
-        return f"{said}{_compare_numbers(not_a_number[1], text)}"
+    if as_number := name_compared(said, text):
+        return f"{said}{as_number}"
     if said == f'{SYNTAX} ","' and (number := COMMA.search(text)):
         return f"{said}; a number has a decimal point: {number[1]}.{number[2]}"
     if SYNTAX in said and (open_count := (condition or query).count("(") - (condition or query).count(")")):
@@ -139,6 +136,12 @@ def describe_refusal(
         return f"{said}; a query begins with SELECT or FROM, as FROM runs; `sql` alone lists the tables"
     if reserved := RESERVED.search(said):
         return f"{said}; text takes single quotes ({_quote(reserved[1], query)}), a column of this name double ones"
+    absent = COLUMN.match(said)
+    # What is in double quotes, or in those of word processors, was meant as text.
+    is_column = absent and f'"{absent[1]}"' not in query and absent[1] == absent[1].strip(CURLY_QUOTES)
+    elsewhere = describe_other_column(absent[1], view) if absent and is_column and not connection else ""
+    if elsewhere and view in list_tables():
+        return f"{said}{elsewhere}"
     hint = (_name_tables(connection, said, query) or _name_table(connection, said)) if connection else ""
     if hint and TABLE.search(said):
         return f"{said}{hint}"
@@ -151,11 +154,9 @@ def describe_refusal(
     if missing := MISSING.search(said):
         # Behind a question "it" would be the name that is meant.
         hint = re.sub(r"\?; (.* (?:has|have)) it$", rf"? \1 `{missing[1]}`", hint)
-    if (column := COLUMN.match(said)) and (not hint or f"\n{column[1]}\n" in query):
-        # What is in double quotes, or in those of word processors, was meant as text.
-        is_column = f'"{column[1]}"' not in query and column[1] == column[1].strip(CURLY_QUOTES)
+    if absent and (not hint or f"\n{absent[1]}\n" in query):
         listed = _name_list(connection, query) if not hint and is_column else ""
-        hint += f"{' I' if hint else '; i'}f it is text, write {_quote(column[1], query)}{listed}"
+        hint += elsewhere or f"{' I' if hint else '; i'}f it is text, write {_quote(absent[1], query)}{listed}"
     hint = f"; the query reads {', '.join(known)}" if NO_TABLE.match(said) and known else hint
     if UNTERMINATED.match(said):
         opened = OPENED.search(text)
@@ -168,16 +169,6 @@ def _name_list(connection: duckdb.DuckDBPyConnection | None, query: str) -> str:
     asked = {*ASKED.findall(query)}
     listed = f"; DESCRIBE {min(asked)} lists its columns" if len(asked) == 1 else ""
     return listed if connection else "; the page Data dictionary lists the columns"
-
-
-def _compare_numbers(value: str, text: str) -> str:
-    """Return how the column that a text was compared with is compared with a number; `text` is what DuckDB says."""
-    line = LINE.search(text)
-    compared = COMPARED.search(line[2][: len(line[3]) - len(line[1])]) if line else None
-    if compared is None:
-        return "; a number takes no quotes"
-    found = NUMBER.fullmatch(value)
-    return f"; {compared[1]} holds numbers" + (f": {compared[1]} {compared[2]} {found[1]}" if found else "")
 
 
 def _name_longer(word: str, known: Iterable[str]) -> str:
@@ -200,13 +191,6 @@ def _guess_keyword(error: duckdb.Error) -> str:
     if len(tokens) > 1 and tokens[0].upper() in BEFORE_BY and NAME.match(tokens[1]):
         return f"; write {tokens[0].upper()} BY {tokens[1]}"
     return guess_near(words[0], KEYWORDS) if words and words[0].upper() not in KEYWORDS else ""
-
-
-def _name_number(text: str) -> str:
-    """Return how a number is written whose unit DuckDB refuses; `text` is what it says."""
-    line = LINE.search(text) if SYNTAX in text else None
-    number = UNIT.search(line[2][: len(line[3]) + len(line[4]) - len(line[1])]) if line else None
-    return f"; a number takes no unit: {number[1]}" if number and f'"{number[2]}"' in text else ""
 
 
 def _name_shared(connection: duckdb.DuckDBPyConnection, word: str, query: str) -> str:

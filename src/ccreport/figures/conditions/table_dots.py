@@ -122,7 +122,7 @@ def _read_cells(declaration: FigureDeclaration, database: Database) -> pl.DataFr
             f"figure {declaration.name!r}: the evaluation lacks its `table`: {describe_refusal(error)}"
         ) from error
     except duckdb.Error as error:
-        raise refuse_where(declaration.name, error, declaration.where) from error
+        raise refuse_where(declaration.name, error, declaration.where, view=declaration.table) from error
     if cells.is_empty():
         raise MissingFigure(describe_absence(declaration, "cell"))
     return cells

@@ -10,7 +10,7 @@ import duckdb
 import polars as pl
 
 from ccreport.figures.kit.series_styles import name_series
-from ccreport.figures.select.declaration import FigureDeclaration, FigureError, refuse_where
+from ccreport.figures.select.declaration import FigureDeclaration, FigureError, choose_view, refuse_where
 from ccreport.figures.select.queries import MissingFigure, describe_absence
 from ccreport.figures.select.recording_database import Database
 from ccreport.figures.wording.runs import join_names
@@ -103,7 +103,7 @@ def query_aggregates(declaration: FigureDeclaration, database: Database, query: 
     except duckdb.CatalogException as error:
         raise FigureError(f"figure {declaration.name!r} needs a table that the evaluation lacks: {error}") from error
     except duckdb.Error as error:
-        raise refuse_where(declaration.name, error, declaration.where) from error
+        raise refuse_where(declaration.name, error, declaration.where, view=choose_view(declaration.kind)) from error
     if rows.is_empty():
         raise MissingFigure(describe_absence(declaration, "connection or answer"))
     return rows

@@ -9,7 +9,7 @@ import polars as pl
 from ccreport.core.declarations import read_query
 from ccreport.core.text import display_name
 from ccreport.figures.select.condition_cells import list_varying, refuse_parts
-from ccreport.figures.select.declaration import FigureDeclaration, refuse_where
+from ccreport.figures.select.declaration import FigureDeclaration, choose_view, refuse_where
 from ccreport.figures.select.queries import MissingFigure, describe_absence
 from ccreport.figures.select.recording_database import Database
 from ccreport.figures.wording.conditions import describe_panel
@@ -48,7 +48,7 @@ def read_tests(declaration: FigureDeclaration, database: Database) -> pl.DataFra
     try:
         tests = database.ask(f"{select_tests(declaration)} ORDER BY ALL")
     except duckdb.Error as error:
-        raise refuse_where(declaration.name, error, declaration.where) from error
+        raise refuse_where(declaration.name, error, declaration.where, view=choose_view(declaration.kind)) from error
     if tests.is_empty():
         raise MissingFigure(describe_absence(declaration, "test of RPCs"))
     return tests

@@ -53,7 +53,10 @@ def check_sql(connection: duckdb.DuckDBPyConnection, evaluation: Path) -> None:
         try:
             _try(connection, query, condition)
         except duckdb.Error as error:
-            raise blame(evaluation, refuse_where(figure, error, condition, f"`{place[-1]}`", place)) from error
+            facts = declared["figures"][figure]
+            view = choose_view(facts["kind"], facts.get("table", ""))
+            refused = refuse_where(figure, error, condition, f"`{place[-1]}`", place, view)
+            raise blame(evaluation, refused) from error
 
 
 def _try(connection: duckdb.DuckDBPyConnection, query: str, condition: str) -> None:

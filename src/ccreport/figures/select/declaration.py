@@ -80,10 +80,15 @@ class FigureError(DeclarationError):
 
 
 def refuse_where(
-    figure: str, error: duckdb.Error, condition: str, what: str = "`where`", place: Place = ("where",)
+    figure: str,
+    error: duckdb.Error,
+    condition: str,
+    what: str = "`where`",
+    place: Place = ("where",),
+    view: str = RUNS,
 ) -> FigureError:
-    """Return the error of a figure whose condition the database refuses."""
-    told = describe_refusal(error, condition=condition)
+    """Return the error of a figure whose condition, over the columns of a view, the database refuses."""
+    told = describe_refusal(error, condition=condition, view=view)
     if (table := TABLE.search(told)) and told.endswith(table[0]):
         told += guess_near(table[1], [FIGURE_RUNS])
     problem = f"figure {figure!r}: the database refuses its {what}: {told}"
