@@ -10,10 +10,13 @@ import pytest
 from first_page_inputs import AHEAD, BOTH, CLOSE, ELSEWHERE, TITLES, make_cells, make_pairs
 
 from ccreport.compare.verdicts import NOT_REPRODUCED, REPRODUCED, UNDECIDED
+from ccreport.figures.write import write_files
 from ccreport.report.first_page.forest import draw_forest
 from ccreport.report.first_page.forest_frame import NARROW, WIDE, draw_stripes, write_top_ticks
 from ccreport.report.first_page.rtts import NO_RTTS
 from ccreport.report.fragments.first_page.pairs_picture import render_picture
+from ccreport.report.markup.escape import escape_text
+from ccreport.trace.pairs_figure import write_pairs_command
 
 
 def list_marks(chart: dict[str, Any], kind: str) -> list[dict[str, Any]]:
@@ -110,13 +113,25 @@ def test_without_pairs_the_picture_is_the_first_figure_that_has_data(tmp_path: P
     files = {"caption.txt": "Rate by RTT.\nDetails.", "alt.txt": "A chart", "figure.svg": '<svg width="9" height="6"/>'}
     for name, text in files.items():
         (figures / "by_rtt" / name).write_text(text)
-    shown = render_picture(first_page, figures, ["by_loss", "by_rtt"])
+    shown = render_picture(first_page, figures, ["by_loss", "by_rtt"], "")
     assert '<img src="figures/by_rtt/figure.svg" alt="A chart"' in shown
     assert "<figcaption>Rate by RTT&#46;</figcaption>" in shown
     assert "Details" not in shown
     # On paper it is among the figures.
     assert "typst" not in shown
-    assert render_picture(first_page, figures, ["by_loss"]) == ""
+    assert render_picture(first_page, figures, ["by_loss"], "") == ""
+
+
+def test_the_picture_says_which_command_draws_it(tmp_path: Path):
+    for name, layout in (("pairs", WIDE), ("pairs_narrow", NARROW)):
+        (tmp_path / name).mkdir()
+        write_files(draw_forest(make_pairs(AHEAD, AHEAD), TITLES, BOTH, layout), tmp_path / name)
+    database = Path("results/mine/archive.duckdb")
+    shown = render_picture(tmp_path, tmp_path, [], write_pairs_command(Path("/own/mine.yaml"), database))
+    command = shown.partition('<details class="fold"><summary>Command</summary>')[2].partition("</details>")[0]
+    said = ".venv/bin/python -m ccreport plot_reproduction --evaluation path/to/mine.yaml --reproduction "
+    said += "results/mine/reproduction.parquet --database results/mine/archive.duckdb --output first_page"
+    assert escape_text(said) in command
 
 
 def test_names_above_marks_have_a_strip_that_neither_marks_nor_the_line_at_equal_rates_enter():

@@ -10,8 +10,8 @@ import duckdb
 from ccreport.core.declarations import list_tables
 from ccreport.core.declared_files import DeclarationError
 from ccreport.core.schema_problems import Place, format_place, guess_near
-from ccreport.summarise.refused_columns import describe_other_column
-from ccreport.summarise.refused_numbers import LINE, SYNTAX, name_compared, name_number
+from ccreport.summarise.refusals.columns import describe_other_column
+from ccreport.summarise.refusals.numbers import LINE, SYNTAX, name_compared, name_number
 
 # Binder Error: Referenced column "rtt_m" not found in FROM clause!
 KIND: Final = re.compile(r"^[A-Z]\w+ Error: ")

@@ -33,6 +33,7 @@ from ccreport.trace.find_table import (
 )
 from ccreport.trace.origins.declared_places import describe_declared
 from ccreport.trace.origins.sources import describe_numbers, describe_sources, show_query
+from ccreport.trace.pairs_figure import refuse_pairs
 from ccreport.trace.rows.edge import GROUPED
 from ccreport.trace.rows.left_out import describe_left_out, describe_selection, read_condition
 from ccreport.trace.rows.load_trace import Trace, load_trace, pick_row, recompute_row
@@ -64,6 +65,7 @@ def explain(
     names. `full` lists all runs and raw files, and prints a long query, too.
     """
     place = find_results(database)
+    refuse_pairs(table, place)
     if evaluation:
         evaluation = str(resolve_built(evaluation, place))
         place = _narrow(place, evaluation, table)

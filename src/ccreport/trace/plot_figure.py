@@ -40,6 +40,7 @@ from ccreport.summarise.database import quote_text
 from ccreport.summarise.open_results import open_results
 from ccreport.summarise.table_sources import list_own_labels
 from ccreport.trace.find_table import CONFIG, RESULTS, find_databases, find_results, resolve_built
+from ccreport.trace.pairs_figure import refuse_pairs
 from ccreport.trace.queries.absent_values import describe_absent_values
 from ccreport.trace.queries.other_runs import describe_other_runs
 
@@ -95,6 +96,8 @@ def plot_figure(
     name = find_number(exhibits, figure) or figure
     if name not in declared and NUMBERED.fullmatch(figure):
         raise InputError(f"no figure of {file.stem} has the number {figure}; {_list_numbers(exhibits)}")
+    if name not in declared:
+        refuse_pairs(name, database)
     changes = read_changes(change, declared.get(name, {}).get("kind"))
     if "kind" in changes:
         _say_what_is_left_out(declared.get(name, {}), changes)

@@ -136,15 +136,16 @@ def render_figure_fragment(
     tabs += [("Table", _show_data(data, figure))] if data is not None else []
     tabs += [("Source", _quote_source(declared, data, figure, read))] if declared is not None else []
     files = f"This figure as {list_downloads(figure.name, folder)}. The SVG can be enlarged without loss.\n"
-    files += _show_command(figure, options) if options else ""
+    if options:
+        told = "Where the report was built, this draws it again; `--change` gives it another title, run or condition:"
+        command = f"plot_figure {options} --figure {figure.name} --output {figure.name}"
+        files += f"\n{told}\n\n{show_command(command, figure.title)}\n"
     write_fragment(fragments, f"figure_{figure.name}.md", beside, render_tabs([*tabs, ("Download", files)]))
 
 
-def _show_command(figure: Exhibit, options: str) -> str:
-    command = f"plot_figure {options} --figure {figure.name} --output {figure.name}"
-    shown = render_quotation(f".venv/bin/python -m ccreport {command}", f"Command that draws {figure.title}")
-    told = "Where the report was built, this draws it again; `--change` gives it another title, run or condition:"
-    return f"\n{told}\n\n{shown}\n"
+def show_command(command: str, drawn: str) -> str:
+    """Return a box with a command that draws something."""
+    return render_quotation(f".venv/bin/python -m ccreport {command}", f"Command that draws {drawn}")
 
 
 def _show_data(data: pl.DataFrame, figure: Exhibit) -> str:

@@ -87,6 +87,7 @@ from ccreport.storage.sums import hash_file, hash_sums
 from ccreport.summarise.algorithm_names import show_algorithms
 from ccreport.summarise.questions import COMPARISONS
 from ccreport.trace.find_table import name_evaluation, name_folder
+from ccreport.trace.pairs_figure import write_pairs_command
 from ccreport.trace.raw_files import ReadFiles
 from ccreport.trace.rows.candidates import find_rateless
 from ccreport.trace.uses import list_uses
@@ -199,7 +200,8 @@ def render_fragments(
     jumps = render_jumps(variables["archive"], rejected, absent, has_claims=not judged.is_empty())
     write_fragment(fragments, "jumps.md", jumps)
     write_fragment(fragments, "figures_asked.md", ask_figures(declared, figures))
-    write_fragment(fragments, "pairs.md", render_picture(first_page, figures, declared["front_figures"]))
+    command = write_pairs_command(evaluation, database)
+    write_fragment(fragments, "pairs.md", render_picture(first_page, figures, declared["front_figures"], command))
     for page, note in declared["notes"].items():
         write_fragment(fragments, f"notes_{page}.md", escape_text(note))
         # The supplement leaves them to the report, but says what names in figures mean.

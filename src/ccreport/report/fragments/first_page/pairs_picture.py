@@ -6,17 +6,19 @@ from typing import Final
 
 from ccreport.core.text import make_label
 from ccreport.report.first_page.plot import PAIRS, PAIRS_NARROW
-from ccreport.report.fragments.exhibits import list_downloads, read_size
+from ccreport.report.fragments.exhibits import list_downloads, read_size, show_command
+from ccreport.report.markup.blocks import close_fold, open_fold
 from ccreport.report.markup.escape import escape_text, fence_html
 
 NARROW_SCREEN: Final = "(max-width: 50rem)"
 
 
-def render_picture(first_page: Path, figures: Path, others: Iterable[str]) -> str:
+def render_picture(first_page: Path, figures: Path, others: Iterable[str], command: str) -> str:
     """Return the figure for the website and for the PDF; where there are no pairs, another one for the website.
 
     `first_page` is a folder of figures as `plot_reproduction` writes it, `figures` one as `plot_figures` does; the
-    first of `others` in it that was drawn is shown, and is among the figures of the PDF anyway.
+    first of `others` in it that was drawn is shown, and is among the figures of the PDF anyway. `command` draws that of
+    pairs again.
     """
     wide, narrow = first_page / PAIRS, first_page / PAIRS_NARROW
     if (wide / "missing.txt").exists():
@@ -35,7 +37,8 @@ def render_picture(first_page: Path, figures: Path, others: Iterable[str]) -> st
     )
     compared = "[all conditions compared](conditions.qmd), by ratios of [geometric means](methods.qmd#sec-ratios)"
     pages = f"[Each pair in numbers](reproduction.qmd); {compared}"
-    links = f"{pages}; this figure as {list_downloads(PAIRS, wide)}."
+    fold = f"{open_fold('Command')}\n{show_command(command, 'the figure of pairs')}\n{close_fold()}"
+    links = f"{pages}; this figure as {list_downloads(PAIRS, wide)}.\n\n{fold}"
     image = f'![{caption}](figures/{PAIRS}/figure.svg){{#{label} fig-alt="{alt}"{size}}}'
     return (
         f'::: {{.content-visible when-format="html"}}\n\n{fence_html(shown)}\n{links}\n\n:::\n\n'

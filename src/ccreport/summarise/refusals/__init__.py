@@ -1,0 +1,1 @@
+"""What SQL of an evaluation that the database refuses should say instead: columns, and numbers with units."""
