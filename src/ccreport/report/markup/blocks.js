@@ -43,12 +43,10 @@
       const before = image.getBoundingClientRect();
       const isEnlarged = link.getAttribute("aria-expanded") !== "true";
       link.setAttribute("aria-expanded", String(isEnlarged));
-      // What was tapped stays in sight; a click of the keyboard's has no place.
-      const isPlaced = event.detail > 0;
-      const [x, y] = isPlaced ? [event.clientX - before.left, event.clientY - before.top] : [0, 0];
-      const scale = image.clientWidth / before.width;
-      box.scrollLeft = isEnlarged ? x * scale - box.clientWidth / 2 : 0;
-      scrollBy({ top: y * (scale - 1), behavior: "instant" });
+      // The axis at the left edge is in sight, and the height that was tapped; a click of the keyboard's has none.
+      const y = event.detail > 0 ? event.clientY - before.top : 0;
+      box.scrollLeft = 0;
+      scrollBy({ top: y * (image.clientWidth / before.width - 1), behavior: "instant" });
     });
     phone.addEventListener("change", fit);
     fit();
