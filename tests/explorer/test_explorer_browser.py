@@ -75,6 +75,12 @@ def test_the_time_shown_can_be_typed(open_page: Open) -> None:
     page.press("#x-until", "Enter")
     expect(page.locator("#x-chart .rtt_group .role-axis-label text").first).to_have_text(re.compile(r"^(0\.[5-9]|1)"))
     assert "t=0.5-1" in page.url
+    # The other way round they are the same times.
+    page.fill("#x-from", "1.25")
+    page.press("#x-from", "Enter")
+    expect(page.locator("#x-until")).to_have_value("1.25")
+    expect(page.locator("#x-from")).to_have_value("1")
+    assert "t=1-1.25" in page.url
 
 
 def test_a_link_restores_what_was_shown(open_page: Open) -> None:

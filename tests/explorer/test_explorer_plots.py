@@ -202,6 +202,8 @@ def test_values_about_zero_with_a_long_tail_have_a_symmetric_logarithmic_axis(op
     assert page.evaluate(spec, [-0.5, 0, 0.5, 1, 200]) == ["symlog", [0, 1, 10, 100]]
     assert page.evaluate(spec, [-1, 0, 2, 3]) == ["linear", None]
     assert page.evaluate(spec, [1, 1000]) == ["log", None]
+    # Values that were set, 0 among them, are apart.
+    assert page.evaluate(spec, [0, 0, 0, 0.001, 0.01, 1]) == ["symlog", [0, 0.001, 0.01, 0.1, 1]]
 
 
 @pytest.mark.parametrize("origin", ["file", "server"])

@@ -349,8 +349,12 @@
     const lineRates = [...new Set(rates)].sort((a, b) => a - b);
     const view = { by: state.by, span: state.span, width: explorer.plotWidth(byId("chart")), isDark, lineRates };
     const chart = explorer.describeChart(list, runs, view);
-    state.span = chart.span;
-    showSpan();
+    for (const name of ["from", "until"]) byId(name).max = chart.end;
+    // What is typed in the meantime stays.
+    if (chart.span !== state.span) {
+      state.span = chart.span;
+      showSpan();
+    }
     byId("chart").setAttribute("aria-label", describe(chart));
     byId("chart").dataset.lines = chart.shown.map(({ key, lines }) => `${key}:${lines}`).join(" ");
     const missing = runs.every(run => run.flows_count) ? "" : describeMissing(chart);
@@ -360,7 +364,6 @@
     byId("legend").replaceChildren(...makeLegend(runs));
     showFlows(runs);
     byId("missing").textContent = [...runs.map(describeLargeRun), missing].filter(Boolean).join(" ");
-    for (const name of ["from", "until"]) byId(name).max = chart.end;
     byId("chart").ariaBusy = "false";
     if (chart.shown.length === 0) return byId("chart").replaceChildren();
     await explorer.drawChart(byId("chart"), chart, span => {
@@ -524,15 +527,22 @@
     return sum ? [...items, make("li", {}, `all flows${sum}`)] : items;
   };
 
+  // An end that is the run's is left empty, for a reader to type another.
   const showSpan = () => {
-    [byId("from").value, byId("until").value] = state.span ?? ["", ""];
+    const end = Number(byId("until").max) || Infinity;
+    const [from, until] = state.span ?? [0, end];
+    byId("from").value = from > 0 ? from : "";
+    byId("until").value = until < end ? until : "";
     byId("whole").disabled = state.span === null;
   };
 
   const zoom = () => {
     const end = Number(byId("until").max);
-    const [from, until] = [Number(byId("from").value || 0), Number(byId("until").value || end)];
+    const times = [Number(byId("from").value || 0), Number(byId("until").value || end)];
+    // Until 3 from 5 is from 3 to 5.
+    const [from, until] = byId("until").value ? times.sort((a, b) => a - b) : times;
     state.span = from < until && (from > 0 || until < end) ? [from, until] : null;
+    showSpan();
     writeUrl(false);
     draw();
   };

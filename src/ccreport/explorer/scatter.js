@@ -15,6 +15,8 @@
   // With values on both sides of 0, or at it: from this ratio of the farthest to the median distance on, distances beyond
   // the upper quartile are shown by their logarithms, or most runs were one point at 0.
   const SYMLOG_RATIO = 20;
+  // So few values, as 0, 0.001 and 0.1 % loss, were set: beyond 0 equal distances are equal factors, from the least on.
+  const SET_VALUES = 12;
 
   explorer.listMeasures = list =>
     [...list.columns.values()].filter(column => !column.isText && column.values.some(value => value !== null));
@@ -70,9 +72,13 @@
     const room = { nice: false, padding: ROOM_PX };
     if (least > 0 && most / least >= LOG_RATIO) return { type: "log", domain, ...room };
     const distances = known.map(Math.abs).sort((a, b) => a - b);
+    const positive = [...new Set(distances)].filter(distance => distance > 0);
+    if (least === 0 && positive.length < SET_VALUES && most / positive[0] >= LOG_RATIO) {
+      return { type: "symlog", domain, constant: positive[0], ...room };
+    }
     const quantile = share => distances[Math.floor(share * (distances.length - 1))];
     if (least <= 0 && quantile(1) > 0 && quantile(1) >= SYMLOG_RATIO * quantile(0.5)) {
-      return { type: "symlog", domain, constant: quantile(0.75) || distances.find(distance => distance > 0), ...room };
+      return { type: "symlog", domain, constant: quantile(0.75) || positive[0], ...room };
     }
     return { type: "linear", domain, zero: false, ...room };
   };
