@@ -53,7 +53,9 @@ def test_dots_bands_and_intervals_stand_at_their_ratios(layout: Any):
         (1.0, NOT_REPRODUCED),
         (1.0, UNDECIDED),
     ]
-    thin, thick = (rows(layer) for layer in list_marks(chart, "rule")[1:])
+    thin, thick, theirs = (rows(layer) for layer in list_marks(chart, "rule")[1:])
+    known = pairs.drop_nulls("expected_low").select("expected_low", "expected_high").rows()
+    assert [(row["ratio"], row["ratio_high"]) for row in theirs] == known
     assert [(row["ratio"], row["ratio_high"]) for row in thick] == [(8.0, 12.5), (0.99, 1.01), (0.99, 1.01)]
     assert all(outer["ratio"] < inner["ratio"] for outer, inner in zip(thin, thick, strict=True))
     # No two rows share a place, and all are in the plot.
@@ -81,7 +83,8 @@ def test_own_marks_and_intervals_are_below_those_of_the_paper_and_within_their_r
     assert radius > 1.5 * ring
     assert own["yOffset"] - radius - published["yOffset"] > 0
     # Lines of intervals are below the marks, within the row.
-    offsets = {layer["mark"]["yOffset"] for layer in list_marks(chart, "rule")[1:]}
+    *offsets, of_paper = (layer["mark"]["yOffset"] for layer in list_marks(chart, "rule")[1:])
+    assert of_paper == published["yOffset"]
     assert min(offsets) - 1.5 >= own["yOffset"] + radius - 0.5
     assert layout.mark + max(offsets) + 1.5 <= layout.row
 

@@ -147,14 +147,19 @@ def _draw_equality(rows: pl.DataFrame, x: alt.X, y: alt.Y, layout: Layout) -> al
 
 
 def _draw_intervals(rows: pl.DataFrame, x: alt.X, y: alt.Y) -> list[alt.Chart]:
-    """Return the thin prediction intervals and over them the thick ones of this archive."""
+    """Return the thin prediction intervals and over them the thick ones of this archive, and the paper's thin ones."""
+    own, paper = (INTERVAL_OFFSET_PX, _colour()), (PAPER_OFFSET_PX, alt.value(theme.INK))
     return [
         alt.Chart(
             rows.drop_nulls(low).select("y", "verdict", ratio=pl.col(low).round(6), ratio_high=pl.col(high).round(6))
         )
-        .mark_rule(strokeWidth=width, clip=True, yOffset=INTERVAL_OFFSET_PX)
-        .encode(x=x, x2="ratio_high", y=y, color=_colour())
-        for low, high, width in (("predicted_low", "predicted_high", 1), ("low", "high", 3))
+        .mark_rule(strokeWidth=width, clip=True, yOffset=offset)
+        .encode(x=x, x2="ratio_high", y=y, color=colour)
+        for low, high, width, (offset, colour) in (
+            ("predicted_low", "predicted_high", 1, own),
+            ("low", "high", 3, own),
+            ("expected_low", "expected_high", 1, paper),
+        )
     ]
 
 
@@ -212,8 +217,9 @@ def _caption(algorithms: Sequence[str], doubted_count: int, *, has_notes: bool) 
     doubted = f" Not drawn: {count_things(doubted_count, 'pair')} suspect in the paper." if doubted_count else ""
     return (
         f"Ratio of the arithmetic mean rates of {algorithms[0]} and {algorithms[1]} in each pair of published cells: "
-        "open dots are the paper’s, filled ones below them this archive’s, and below these its 95 % interval. Thin "
-        "line: 95 % prediction interval for a repeat of the same size. Reproduced: the rates are equal in both, "
+        "open dots are the paper’s with its 95 % interval, where its CVs give one; filled ones below them are this "
+        "archive’s, and below these its own. Thin line: 95 % prediction interval for a repeat of the same size. "
+        "Verdicts take account of both intervals and of the number of pairs. Reproduced: the rates are equal in both, "
         "whichever is ahead by a little, or the same algorithm is ahead in both and the ratios differ by less than a "
         f"factor of {PAIR_FACTOR:g}. Not reproduced: the other algorithm is ahead, the ratios differ by more, or the "
         "rates are equal in only one of the two. "
