@@ -264,7 +264,7 @@ def test_versions_stand_beside_each_other_with_what_ran_beside_them(tmp_path: Pa
         ("BBRv2 beside CUBIC", "cubic", 2, 4e6, 0.02),
     ]
     texts = texts_of(output)
-    axes = ("Mean goodput (Mbit/s)", "Retransmitted segments", "% of data segments (log scale)")
+    axes = ("Mean goodput (Mbit/s)", "Retransmitted segments", "% of a run’s data segments (log scale)")
     for text in (*axes, "1.50", "9.00", "10", "1.0"):
         assert text in texts
     assert "BBRv1 beside CUBIC: BBRv1 9.00 Mbit/s and 10 % retransmitted; CUBIC 1.50 Mbit/s" in read(output, "alt.txt")

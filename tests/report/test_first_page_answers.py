@@ -47,7 +47,7 @@ def test_who_retransmits_less_is_said_with_the_ratios_of_both():
     (said,) = describe_retransmits(asked)
     assert said == (
         "**How do retransmits differ?** With flows of both algorithms together &#40;slow port&#41; CUBIC retransmits "
-        "2.00 times as much as BBR (2.00 &#37; of segments against 1.00 &#37;)."
+        "2.00 times as much as BBR (2.00 &#37; of a run’s segments against 1.00 &#37;)."
         "\n\nOf [4 comparisons](tables.qmd?rows=retransmit#table-comparisons)"
         ": BBR retransmits less in 1; 2 are undecided; 1 is equal."
     )
@@ -82,7 +82,7 @@ def test_who_retransmits_nothing_is_counted_once_and_has_no_ratio():
     )
     (said,) = describe_retransmits(asked)
     shown = html.unescape(said)
-    assert "BBR retransmits more than CUBIC (0.600 % of segments against 0 %)" in shown
+    assert "BBR retransmits more than CUBIC (0.600 % of a run’s segments against 0 %)" in shown
     assert shown.endswith(": CUBIC retransmits less in 1; in 1 neither retransmits anything; 1 is undecided.")
 
 
@@ -101,7 +101,7 @@ def test_clear_differences_of_retransmits_have_a_sentence_each():
     assert short == (
         "**How do retransmits differ?** **Random loss alone:** BBR retransmits less in 1 of 4 comparisons[; both "
         'retransmit 0.500 to 1.00 times what the path loses]{.content-visible when-format="html"}.\\\n'
-        "**5G sender:** BBR 5.00 times as much (5.00 % against 1.00 %).\\\n"
+        "**5G sender:** BBR 5.00 times as much (5.00 % of a run’s segments against 1.00 %).\\\n"
         "**4G sender:** BBR 4.00 times (4.00 % against 1.00 %).\\\n"
         "**3G sender:** BBR 3.00 times (3.00 % against 1.00 %).\\\n"
         "**Others:** a clear difference in 1 more."
@@ -120,7 +120,7 @@ def test_clear_differences_of_retransmits_have_a_sentence_each():
         "interval excludes 1 in 1, not significantly after Holm’s correction)."
     ) in said
     assert "The difference is clear in 5 comparisons, most in these 3. From a 5G sender BBR retransmits 5.00" in shown
-    assert "times as much as CUBIC (5.00 % of segments against 1.00 %)." in shown
+    assert "times as much as CUBIC (5.00 % of a run’s segments against 1.00 %)." in shown
     assert shown.count("retransmits") == 5
 
 

@@ -79,14 +79,16 @@ def _shorten_cases(clear: pl.DataFrame, rtts: pl.DataFrame) -> list[tuple[str, s
 
 
 def _tell_times(own: pl.DataFrame, *, is_first: bool) -> str:
-    """Return "BBR 4.11 times as much (3.79–4.45; 1.14 % against 0.278 %)", after the first without the words."""
+    """Return "BBR 4.11 times as much (3.79–4.45; 1.14 % of a run’s segments against 0.278 %)", later shorter."""
     row = own.row(0, named=True)
     more, ratio, ends = _turn_to_more(row)
     if not ratio:
         return f"{more} more, as the other retransmits nothing"
     low, high = (show_plain(100 * mean) for mean in sorted((row["first_mean"], row["second_mean"])))
     interval = f"{show_plain(ends[0])}–{show_plain(ends[1])}; " if ends else ""
-    return f"{more} {show_plain(ratio)} times{' as much' if is_first else ''} ({interval}{high} % against {low} %)"
+    # Means of the runs' ratios, as the run is the unit of the tests: not the ratio of all runs together.
+    much, segments = (" as much", " of a run’s segments") if is_first else ("", "")
+    return f"{more} {show_plain(ratio)} times{much} ({interval}{high} %{segments} against {low} %)"
 
 
 def _turn_to_more(row: Mapping[str, Any]) -> tuple[str, float | None, list[float]]:
@@ -140,7 +142,7 @@ def _tell_case(own: pl.DataFrame, rtts: pl.DataFrame) -> str:
     where = escape_text(phrase_conditions(row["question"], name_rtts(rtts, own)))
     ratio = row["effect_mean_ratio"]
     times = f"{show_plain(max(ratio, 1 / ratio))} times as much as" if ratio and low else "more than"
-    shares = f"{show_plain(high)} &#37; of segments against {show_plain(low)} &#37;"
+    shares = f"{show_plain(high)} &#37; of a run’s segments against {show_plain(low)} &#37;"
     said = f"{where} {escape_text(more)} retransmits {times} {escape_text(less)} ({shares})"
     return f"{said[0].upper()}{said[1:]}."
 
