@@ -253,18 +253,18 @@ def test_the_alternative_says_ends_and_largest_difference(tmp_path: Path) -> Non
     assert read(output, "alt.txt") == (
         "Chart of mean goodput against RTT: CUBIC and BBRv1, both, 2 flows, no loss — sender to 10.0.0.2. "
         "From RTT 10 ms to RTT 40 ms: CUBIC 11.0 Mbit/s to 5.50 Mbit/s; BBRv1 32.0 Mbit/s to 16.0 Mbit/s. "
-        "Farthest apart at RTT 10 ms: BBRv1 had 2.91 times the goodput of CUBIC.\n"
+        "Farthest apart at RTT 10 ms: BBRv1 had 2.91 times the mean goodput of CUBIC.\n"
     )
     # A caption says it too, behind the conditions.
     shown, folded = read(output, "caption.txt").splitlines()
-    assert shown.endswith("Farthest apart at RTT 10 ms: BBRv1 had 2.91 times the goodput of CUBIC.")
+    assert shown.endswith("Farthest apart at RTT 10 ms: BBRv1 had 2.91 times the mean goodput of CUBIC.")
     assert folded.startswith("Mean goodput against RTT, summed over the flows of an algorithm. ")
 
 
 @pytest.mark.parametrize(
     ("rate", "told"),
     [
-        (30.0, "Farthest apart at RTT 10 ms: CUBIC had 6.00 times the goodput of BBRv1, with 2 flows beside 1."),
+        (30.0, "Farthest apart at RTT 10 ms: CUBIC had 6.00 times the mean goodput of BBRv1, with 2 flows beside 1."),
         (5.1, "The means of CUBIC and BBRv1 are less than 5 % apart everywhere, of different numbers of flows."),
     ],
 )

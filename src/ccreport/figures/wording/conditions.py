@@ -234,7 +234,8 @@ def _describe_largest_gap(facts: ConditionFacts) -> list[str]:
         return [f"{close} {extent}{unequal}{_describe_range(facts)}"]
     compared = "" if is_everywhere else ", where they can be compared,"
     beside = tell_flows(most["flows"][0], most["flows"][-1])
-    return [f"Farthest apart{compared} at {where}: {fast} had {times} times the {facts.rate} of {slow}{beside}"]
+    rate = f"mean {facts.rate}" if facts.rate in {"goodput", "throughput"} else facts.rate
+    return [f"Farthest apart{compared} at {where}: {fast} had {times} times the {rate} of {slow}{beside}"]
 
 
 def _describe_range(facts: ConditionFacts) -> str:
