@@ -218,13 +218,10 @@ def _caption(algorithms: Sequence[str], doubted_count: int, *, has_notes: bool) 
     return (
         f"Ratio of the arithmetic mean rates of {algorithms[0]} and {algorithms[1]} in each pair of published cells: "
         "open dots are the paper’s with its 95 % interval, where its CVs give one; filled ones below them are this "
-        "archive’s, and below these its own. Thin line: 95 % prediction interval for a repeat of the same size. "
-        "Verdicts take account of both intervals and of the number of pairs. Reproduced: the rates are equal in both, "
-        "whichever is ahead by a little, or the same algorithm is ahead in both and the ratios differ by less than a "
-        f"factor of {PAIR_FACTOR:g}. Not reproduced: the other algorithm is ahead, the ratios differ by more, or the "
-        "rates are equal in only one of the two. "
-        "Undecided: the intervals leave it open. Both: flows of both algorithms share the path at the same time; "
-        f"alone: flows of one algorithm only.{noted}{doubted}"
+        "archive’s, and below these its own, with a thin line for the 95 % prediction interval of a repeat of the same "
+        f"size. Reproduced: the same is ahead, by a ratio within a factor of {PAIR_FACTOR:g}, or both are equal. "
+        "Verdicts take account of all intervals and of the number of pairs. Both: flows of both algorithms share the "
+        f"path at the same time; alone: flows of one algorithm only.{noted}{doubted}"
     )
 
 
