@@ -73,6 +73,20 @@ LONE = gather(
 )  # fmt: skip
 
 
+def make_lossy(number: int, rate_mbps: float, **facts: Any) -> Rows:
+    return make_run(number, {"cubic": rate_mbps}, **{"loss_pct": 1.0, "nic_bps": 50e6} | facts)
+
+
+PATTERNS = gather(
+    make_lossy(1, 4.0), make_lossy(2, 6.0), make_lossy(3, 10.0, loss_pct=0.99989),
+    # Of another RTT there is only random loss.
+    make_lossy(4, 9.0, rtt_ms=80.0),
+) | {
+    # As netem's recorded model has it, whatever the job is called.
+    "qdiscs": [{"run_id": "r003", "line_number": 1, "qdisc": "netem", "loss_model": "gemodel"}]
+}  # fmt: skip
+
+
 def test_measured_rates_stand_beside_theory(tmp_path: Path) -> None:
     figure = build(tmp_path, "response_to_loss", LONE)
     rows = figure.data.sort("cc", "loss_pct").select("cc", "loss_pct", "goodput_mean_bps").rows()
@@ -107,6 +121,26 @@ def test_what_theory_lacks_is_told_by_its_name(column: str, told: str, tmp_path:
         build(tmp_path, "response_to_loss", without)
 
 
+@pytest.mark.parametrize(
+    ("kind", "tables", "told"),
+    [
+        (
+            "response_to_loss",
+            LONE,
+            r"more than one line rate, pacing rate or MSS.* They have .*pacing_bps IN \(1000000",
+        ),
+        ("rate_by_loss_pattern", PATTERNS, "No condition of the runs that match has both"),
+    ],
+)
+def test_runs_of_other_pacing_are_not_compared(kind: str, tables: Rows, told: str, tmp_path: Path) -> None:
+    paced = {name: list(rows) for name, rows in tables.items()}
+    paced["runs"] = [run | {"pacing_bps": 1e6 * n} for n, run in enumerate(paced["runs"], 1)]
+    build(tmp_path, kind, tables)
+    (tmp_path / "paced").mkdir()
+    with pytest.raises(MissingFigure, match=told):
+        build(tmp_path / "paced", kind, paced)
+
+
 def test_predictions_stop_at_the_line_rate() -> None:
     cells = pl.DataFrame(
         {"rtt_ms": [20.0] * 2, "cc": ["bbr2", "cubic"], "loss_pct": [0.001, 1.5], "line_bps": [50e6] * 2}
@@ -121,24 +155,13 @@ def test_predictions_stop_at_the_line_rate() -> None:
 
 
 def test_random_and_burst_loss_are_compared_under_the_same_condition(tmp_path: Path) -> None:
-    def lossy(number: int, rate_mbps: float, **facts: Any) -> Rows:
-        return make_run(number, {"cubic": rate_mbps}, **{"loss_pct": 1.0, "nic_bps": 50e6} | facts)
-
-    tables = gather(
-        lossy(1, 4.0), lossy(2, 6.0), lossy(3, 10.0, loss_pct=0.99989),
-        # Of another RTT there is only random loss.
-        lossy(4, 9.0, rtt_ms=80.0),
-    ) | {
-        # As netem's recorded model has it, whatever the job is called.
-        "qdiscs": [{"run_id": "r003", "line_number": 1, "qdisc": "netem", "loss_model": "gemodel"}]
-    }  # fmt: skip
-    figure = build(tmp_path, "rate_by_loss_pattern", tables)
+    figure = build(tmp_path, "rate_by_loss_pattern", PATTERNS)
     assert figure.data.sort("goodput_mean_bps").select("loss_pattern", "runs_count", "goodput_mean_bps").rows() == [
         ("random", 2, 5e6), ("bursts", 1, 10e6)
     ]  # fmt: skip
     assert "With bursts it is 2.0 times that with random loss" in figure.caption
     with pytest.raises(MissingFigure, match="both random loss and bursts"):
-        build(tmp_path, "rate_by_loss_pattern", tables, where="loss_pattern <> 'bursts'")
+        build(tmp_path, "rate_by_loss_pattern", PATTERNS, where="loss_pattern <> 'bursts'")
 
 
 def test_flows_of_several_rtts_have_multiples_of_the_fair_share(tmp_path: Path) -> None:
