@@ -119,7 +119,10 @@ def plot_figure(
         raise blame(file, error) from error
     if not is_given and database.parent.name != file.stem:
         print(f"ccreport: {_name_database(database)}", file=sys.stderr)
-    if changes.keys() - SAME_TITLE and "title" not in changes and declaration.title:
+    # A title is of the condition, and a run that meets it leaves it true.
+    is_within = "run" in changes and declaration.where == declared[name]["where"]
+    others = changes.keys() - SAME_TITLE - ({"run", *ALONE} if is_within else set())
+    if others and "title" not in changes and declaration.title:
         kept = " ".join(declaration.title.split())
         problem = f"the title is still that of the declared figure, “{kept}”; change it too: --change title=…"
         print(f"ccreport: {display_name(problem)}", file=sys.stderr)
