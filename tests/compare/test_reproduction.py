@@ -22,7 +22,7 @@ from ccreport.core.declarations import load_yaml
 from ccreport.core.declared_files import DeclarationError
 from ccreport.core.errors import InputError
 from ccreport.core.evaluation import load_evaluation
-from ccreport.core.tables import read_table
+from ccreport.core.tables import load_schema, read_table
 from ccreport.figures.select.check_sql import check_sql
 from ccreport.summarise.database import QueryError
 from ccreport.summarise.label_values import check_label_values
@@ -749,6 +749,15 @@ def test_the_documented_example_of_published_numbers_works(tmp_path: Path) -> No
     with open_without_rows(path) as connection:
         check_sql(connection, path)
         check_label_values(connection, path)
+
+
+def test_the_documented_columns_of_published_numbers_are_those_of_the_tables() -> None:
+    page = (ROOT / "reports/evaluations.qmd").read_text(encoding="utf-8")
+    said = page.partition("All three tables have the columns ")[2].partition(": whichever of them")[0]
+    of_all, *own = (re.findall(r"`(\w+)`", part) for part in re.split("; the first|, the second|, the third", said))
+    of_all = [name for name in of_all if name not in ("alone", "both")]
+    tables = ("table_1_buffer_size", "table_2_testbed", "table_3_paths")
+    assert [{*of_all, *columns} for columns in own] == [{*load_schema(table).key} for table in tables]
 
 
 def test_a_reproduction_is_of_a_table_that_there_is(tmp_path: Path) -> None:

@@ -18,6 +18,7 @@ from pathlib import Path
 import pytest
 from archives import ROOT
 from browser import serve
+from PIL import Image
 
 from ccreport.__main__ import COMMANDS, add_commands
 from ccreport.collect.engines import TOOLS, list_missing_tools
@@ -113,6 +114,8 @@ ASKING = "python -m ccreport sql "
 # Run after a build of two sessions of the sample archive, which the examples' names are of.
 ASKING_SAMPLE = tuple(f".venv/bin/python -m ccreport {name} " for name in ("explain", "sql", "export", "plot_figure"))
 COPYING = "cp evaluations/esnet-dtn.yaml "
+# Run after those, of whose figures they make other files.
+CONVERTING = (".venv/bin/python -c ", "sed 's|@media ")
 SAMPLE_PARTS = "[archive/sample/captures.tar.zst, archive/sample/table-2-1.tar.zst]"
 
 
@@ -137,7 +140,7 @@ SHOWN = sorted({command for path in DOCUMENTS if path != TUTORIAL for command in
 TO_PLAN = [one for one in SHOWN if (one in PLANNED or one.startswith(PLANNED_STARTS)) and one not in ELSEWHERE]
 TO_RUN = [one for one in SHOWN if one in RUN or one.startswith(RUN_STARTS)]
 TO_READ = [one for one in SHOWN if one.startswith(READ_STARTS)]
-TO_ASK = [one for asked in (COPYING, ASKING_SAMPLE) for one in SHOWN if one.startswith(asked)]
+TO_ASK = [one for asked in (COPYING, ASKING_SAMPLE, CONVERTING) for one in SHOWN if one.startswith(asked)]
 
 
 def write_script(path: Path, text: str) -> None:
@@ -277,4 +280,7 @@ def test_what_is_asked_of_the_sample_has_an_answer(tree: Path) -> None:
     assert [path for made in kept for path in made["input"] if path.startswith(str(tree))] == []
     assert (tree / "flows.csv").stat().st_size > 0
     assert (tree / "run.qlog").stat().st_size > 0
+    assert (tree / "figure_4.pdf").read_bytes().startswith(b"%PDF-")
+    with Image.open(tree / "figure_4_dark.png") as picture:
+        assert picture.convert("L").getpixel((2, 2)) < 40
     assert "Limits in the first session" in (tree / "limits/figure.svg").read_text(encoding="utf-8")
