@@ -433,6 +433,7 @@ def test_a_table_with_a_mistake_is_named_and_others_are_passed_over(
     assert "table:" not in (tmp_path / "raw/layout.yaml").read_text()
 
 
+@pytest.mark.slow
 def test_the_command_takes_a_folder(tmp_path: Path) -> None:
     write_runs(tmp_path / "raw")
     command = [sys.executable, "-m", "ccreport", "adopt", str(tmp_path / "raw")]

@@ -384,6 +384,7 @@ def test_an_archive_without_suspect_runs_says_nothing_of_them(tmp_path: Path) ->
     assert (row["suspects_count"], row["with_suspects_value"], row["with_suspects_verdict"]) == (None, None, None)
 
 
+@pytest.mark.slow
 def test_nothing_of_the_evaluation_fails_on_an_empty_archive(tmp_path: Path) -> None:
     judged = judge(tmp_path, None, {})
     assert set(judged["verdict"]) == {"not enough data"}
@@ -611,6 +612,7 @@ def try_claims(path: Path) -> None:
         check_claims(connection, path)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("path", sorted(ROOT.glob("evaluations/*.yaml")), ids=lambda path: path.stem)
 def test_no_check_of_a_shipped_evaluation_is_refused(path: Path) -> None:
     try_claims(path)
@@ -631,6 +633,7 @@ def test_the_columns_of_a_check_are_tried_before_there_is_an_archive(sql: str, c
         try_claims(path)
 
 
+@pytest.mark.slow
 def test_the_query_of_a_check_reads_no_file(tmp_path: Path) -> None:
     declared = load_yaml(ROOT / "evaluations/generic.yaml")
     check = {"name": "c", "at_least": 1, "sql": "SELECT 1 AS value, count(*) AS n FROM read_csv('/etc/passwd')"}

@@ -388,6 +388,7 @@ def test_runs_of_several_line_rates_have_none(tmp_path: Path) -> None:
     assert compare(tmp_path, [published("BBR", 8)], tables)["line_rate_bps"].to_list() == [None]
 
 
+@pytest.mark.slow
 def test_the_line_rate_is_what_the_evaluation_says(tmp_path: Path) -> None:
     assert compare(tmp_path, [published("BBR", 8)], line_rate="8e7")["share_ratio"].to_list() == pytest.approx([0.5])
     with pytest.raises(QueryError, match=r"reproduction of table_2_testbed: .*no_such"):
@@ -511,6 +512,7 @@ def test_no_loss_here_stands_for_two_published_ones() -> None:
         assert (near[keys[0]].key is not None) is matches
 
 
+@pytest.mark.slow
 def test_two_archives_compare_by_the_intervals_of_both(tmp_path: Path) -> None:
     # BBR 39, 41, 43 there: 41, which may be 40. CUBIC 30, 31, 32 there, and 19, 20, 21 here.
     there = gather(
@@ -537,6 +539,7 @@ def test_two_archives_compare_by_the_intervals_of_both(tmp_path: Path) -> None:
     assert compared["pair_verdict"].to_list() == ["reproduced", "reproduced", None, None]
 
 
+@pytest.mark.slow
 def test_two_builds_without_a_common_cell_are_told(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (tmp_path / "there").mkdir()
     (tmp_path / "here").mkdir()
@@ -547,6 +550,7 @@ def test_two_builds_without_a_common_cell_are_told(tmp_path: Path, capsys: pytes
     assert "warning: compare_with: its tables and this build's have no cell in common" in capsys.readouterr().out
 
 
+@pytest.mark.slow
 def test_two_builds_compare_by_means_of_their_own_conditions(tmp_path: Path) -> None:
     # Over 10 ms BBR has 40 here and 41 there; only here there is a run with loss.
     folders = [tmp_path / "there", tmp_path / "here"]
@@ -568,6 +572,7 @@ def test_two_builds_compare_by_means_of_their_own_conditions(tmp_path: Path) -> 
     assert compared["value_ratio"][0] == pytest.approx(40 / 41)
 
 
+@pytest.mark.slow
 def test_pairs_of_two_builds_are_of_the_first_algorithms_that_both_have(tmp_path: Path) -> None:
     # The evaluation lists BBR first, of which neither has a run; cells have the names of questions, without raw units.
     folders = [tmp_path / "there", tmp_path / "here"]

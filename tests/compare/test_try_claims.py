@@ -40,11 +40,13 @@ def try_check(folder: Path, check: dict[str, Any], *, is_built: bool = True, **o
             return str(find_several_rows(connection, database, evaluation) or "")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("is_built", [True, False])
 def test_a_check_of_several_rows_is_refused_before_the_build(tmp_path: Path, is_built: bool) -> None:
     assert try_check(tmp_path, {"sql": SEVERAL}, is_built=is_built).endswith(SAID)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "check",
     [
@@ -61,6 +63,7 @@ def test_a_check_of_one_row_passes_and_so_does_what_only_the_build_tells(tmp_pat
     assert try_check(tmp_path, check) == ""
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "others",
     [{"algorithms": {"BBR": {"members": ["cubic"]}}}, {"condition": "host"}, {"rtt_bucket_edges_ms": [0, 5]}],

@@ -124,6 +124,7 @@ def test_measures_are_in_the_units_they_are_labelled_with(export: Path) -> None:
     assert all(column["description"] for column in columns.values())
 
 
+@pytest.mark.slow
 def test_rates_have_the_unit_that_fits_the_archive(export: Path, tmp_path: Path) -> None:
     assert read_list(export)["rate"] == {"unit": "Mbit/s", "divisor": 1}
     database = write_database(tmp_path)
@@ -191,6 +192,7 @@ def test_batches_are_whole_experiments_of_bounded_size() -> None:
     assert list(iterate_batches(runs.clear(), 1)) == []
 
 
+@pytest.mark.slow
 def test_two_exports_are_the_same_bytes_whatever_lay_there_before(export: Path, tmp_path: Path) -> None:
     (tmp_path / "explorer/runs").mkdir(parents=True)
     (tmp_path / "explorer/runs/gone.js").write_text("old")
@@ -202,6 +204,7 @@ def test_two_exports_are_the_same_bytes_whatever_lay_there_before(export: Path, 
     assert contents[0] == contents[1]
 
 
+@pytest.mark.slow
 def test_only_what_was_made_of_something_else_is_written_again(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -230,6 +233,7 @@ def test_only_what_was_made_of_something_else_is_written_again(
     assert len(export_and_tell(e1="other", e2="b", e3="c")) == everything
 
 
+@pytest.mark.slow
 def test_a_run_of_very_many_flows_has_their_number_in_place_of_series(tmp_path: Path) -> None:
     database = write_database(tmp_path)
     runs = pl.read_parquet(tmp_path / "runs.parquet")
@@ -240,6 +244,7 @@ def test_a_run_of_very_many_flows_has_their_number_in_place_of_series(tmp_path: 
     assert len(read_run(tmp_path / "explorer", SECOND)["flows"]) == 2
 
 
+@pytest.mark.slow
 def test_an_export_that_was_killed_leaves_no_script_that_the_next_believes(
     export: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -323,6 +328,7 @@ def test_a_run_of_an_rpc_test_has_no_bulk_rate() -> None:
     assert reasons == ["RPC test (netperf): no bulk rate", "no rate", "interrupted", None]
 
 
+@pytest.mark.slow
 def test_tables_for_sql_are_parquet_files_in_scripts_where_there_is_an_engine(tmp_path: Path) -> None:
     engine = tmp_path / "engine.js"
     engine.write_text("window.ccreportSql = {};")
@@ -343,6 +349,7 @@ def test_tables_for_sql_are_parquet_files_in_scripts_where_there_is_an_engine(tm
     assert [path.name for path in (*explorer.glob("sql.js"), *explorer.glob("tables/*"))] == []
 
 
+@pytest.mark.slow
 def test_an_archive_without_runs_has_an_empty_list(tmp_path: Path) -> None:
     export_database(empty_database(tmp_path), tmp_path / "explorer")
     assert read_list(tmp_path / "explorer")["count"] == 0

@@ -14,6 +14,7 @@ TABLE_DOTS = "figures:\n  dots: {kind: table_dots, title: Dots, table: %s, where
 LABEL = "labels:\n  far:\n    cases:\n      - {value: far, when: %s}\n    otherwise: %s"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("path", sorted(ROOT.glob("evaluations/*.yaml")), ids=lambda path: path.stem)
 def test_no_shipped_evaluation_is_refused(path: Path) -> None:
     with open_without_rows(path) as connection:
@@ -130,6 +131,7 @@ reproduction:
 SQL = "published.rates.sql"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("line", "old", "new", "said"),
     [
@@ -283,6 +285,7 @@ def test_a_label_may_take_the_place_of_one_that_every_evaluation_has(label: str,
         assert connection.execute("SELECT count(*) FROM labelled_runs").fetchone() == (0,)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("table", "needed"),
     [

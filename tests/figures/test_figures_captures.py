@@ -341,6 +341,7 @@ def test_without_steps_the_figure_is_missing(kind: str, tmp_path: Path) -> None:
     assert {path.name for path in output.iterdir()} == {"missing.txt"}
 
 
+@pytest.mark.slow
 def test_figures_of_long_runs_are_small(tmp_path: Path) -> None:
     # 5 minutes of 16 flows, and an episode that never ends.
     tables = make_tables(steps_count=3000, flows_count=16, runs=("r1",))

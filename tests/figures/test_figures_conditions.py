@@ -403,6 +403,7 @@ def test_a_colour_that_has_no_contrast_to_spare_gets_no_lighter() -> None:
     assert find_lightest("#dd7a00") == 0.0
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["rate_by_rtt", "topology", "flow_spread"])
 def test_the_same_rows_give_the_same_bytes(kind: str, tmp_path: Path) -> None:
     tables = gather(*(make_run(n, {"cubic": [1.0, 3.0 + n], "bbr": [5.0, 5.0]}, rtt_ms=10.0 + n % 2) for n in range(4)))

@@ -149,6 +149,7 @@ def list_unordered(operator: dict[str, Any]) -> Iterator[str]:
         yield from list_unordered(child)
 
 
+@pytest.mark.slow
 @pytest.mark.skipif("CCREPORT_SITE" not in os.environ, reason="CCREPORT_SITE names no built report of the sample")
 def test_what_the_samples_figures_ask_has_an_order(monkeypatch: pytest.MonkeyPatch) -> None:
     """DuckDB's threads end in any order: a copy of a figure would be out of date by chance."""

@@ -667,6 +667,7 @@ def test_fairness_of_a_single_flow_is_left_out(tmp_path: Path) -> None:
     assert "No two flows" in (output / "missing.txt").read_text(encoding="utf-8")
 
 
+@pytest.mark.slow
 def test_drawing_twice_gives_the_same_bytes(database: Path, tmp_path: Path) -> None:
     for kind in KINDS:
         (tmp_path / kind).mkdir()

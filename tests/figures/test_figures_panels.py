@@ -288,6 +288,7 @@ def test_counts_of_all_panels_are_in_bins_of_the_same_width() -> None:
     assert choose_bins([place(0.5, 60), place(60, 2)]) == [Bins(0.5, 0.5), Bins(50.0, 50.0)]
 
 
+@pytest.mark.slow
 def test_figures_of_two_processes_are_those_of_one(
     database: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -321,6 +322,7 @@ def test_evaluation_declares_the_papers_figures_in_order() -> None:
     ]
 
 
+@pytest.mark.slow
 def test_each_condition_of_the_archive_is_a_panel(database: Path, tmp_path: Path) -> None:
     for name in ("alone", "both"):
         (tmp_path / name).mkdir()

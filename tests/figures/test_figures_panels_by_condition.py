@@ -270,6 +270,7 @@ def test_versions_stand_beside_each_other_with_what_ran_beside_them(tmp_path: Pa
     assert "BBRv1 beside CUBIC: BBRv1 9.00 Mbit/s and 10 % retransmitted; CUBIC 1.50 Mbit/s" in read(output, "alt.txt")
 
 
+@pytest.mark.slow
 def test_versions_are_compared_in_the_conditions_of_all(tmp_path: Path) -> None:
     both = {"loss_pct": 0.0}
     runs = [

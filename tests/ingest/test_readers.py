@@ -122,6 +122,7 @@ def test_a_format_is_a_folder_and_a_schema(checkout: Path, tmp_path: Path) -> No
     assert re.search(r"ticks: 1 row\n.*tick_number.*\n.*3", shown, re.DOTALL), shown
 
 
+@pytest.mark.slow
 def test_an_edit_of_one_reader_has_nothing_else_read_again(checkout: Path, tmp_path: Path) -> None:
     job = "2026-11-20:22:10/job"
     archive = write_archive(tmp_path / "raw", {f"{job}/src-cmd:h:1": (RESULTS / "iperf3_p2.json").read_text()})

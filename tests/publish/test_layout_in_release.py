@@ -68,6 +68,7 @@ def test_a_release_has_all_that_its_texts_lead_to(name: str, tmp_path: Path) -> 
     assert [link for link in links if not (tmp_path / link).is_file()] == []
 
 
+@pytest.mark.slow
 def test_a_release_has_all_that_its_own_report_is_built_with(tmp_path: Path) -> None:
     stage_code(ROOT, tmp_path)
     locks = re.findall(r"\brequirements[\w-]*\.lock\b", (tmp_path / "Makefile").read_text(encoding="utf-8"))

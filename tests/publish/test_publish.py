@@ -72,6 +72,7 @@ def test_everything_is_where_the_layout_says(release: Path) -> None:
     assert not any("__pycache__" in name or name.startswith("code/tests") for name in names)
 
 
+@pytest.mark.slow
 def test_a_release_is_replaced_by_another_only_if_that_is_declared(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -143,6 +144,7 @@ def test_sums_are_those_of_the_standard_tool(release: Path) -> None:
     assert set(read_sums(release)) == files - {"SHA256SUMS"}
 
 
+@pytest.mark.slow
 def test_raw_files_are_listed_by_their_names_on_disk(tmp_path: Path) -> None:
     results = make_results(tmp_path)
     odd = RawFile("h", "2026-11-20:22:10/j/a\nb\udcff", "src-cmd", None, 0, NOTHING, "ignored", rule="x")
@@ -221,6 +223,7 @@ def test_tables_have_the_rows_of_all_batches_and_say_what_they_mean(release: Pat
     assert field.metadata[b"description"].startswith(b"Round-trip time")
 
 
+@pytest.mark.slow
 def test_the_same_build_gives_the_same_bytes(release: Path, tmp_path: Path) -> None:
     again = release_of(tmp_path, make_results(tmp_path), pack=True)
     assert read_sums(again) == read_sums(release)
@@ -297,6 +300,7 @@ def test_the_configuration_leads_into_the_release(release: Path) -> None:
     assert config["release"]["version"] == "2.1"
 
 
+@pytest.mark.slow
 def test_only_the_list_of_raw_files(tmp_path: Path) -> None:
     release = release_of(tmp_path, make_results(tmp_path), raw="manifest", date="2030-01-02", doi="10.5281/zenodo.1")
     assert {path.name for path in (release / "raw").iterdir()} == {"archive.json", "SHA256SUMS"}
@@ -306,6 +310,7 @@ def test_only_the_list_of_raw_files(tmp_path: Path) -> None:
     assert "https://doi.org/10.5281/zenodo.1" in (release / "README.md").read_text()
 
 
+@pytest.mark.slow
 def test_changes_name_what_a_former_release_had_otherwise(release: Path, tmp_path: Path) -> None:
     results = make_results(tmp_path)
     raw = [{"raw_file_id": "g", "path": "2026-11-20:22:10/j/new", "sha256": NOTHING}]
@@ -356,6 +361,7 @@ def test_somebodys_measurements_are_not_published_by_the_authors_and_licence_of_
     assert declare_release(declared, one, ROOT / "CITATION.cff", tmp_path, sha256).creators
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("explained", [NOTHING, "ab" * 32])
 def test_only_explanations_of_the_archive_itself_are_published(tmp_path: Path, explained: str) -> None:
     results = make_results(tmp_path)
@@ -392,6 +398,7 @@ def test_actions_are_read_from_snakemake_s_records(tmp_path: Path, monkeypatch: 
     assert action.inputs == {"tables/raw_files/archive.parquet", "tables/runs/archive.parquet"}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("what", "package"), [("package", "frictionless"), ("crate", "rocrate_validator")])
 def test_the_validators_of_others_find_nothing(release: Path, what: str, package: str) -> None:
     if importlib.util.find_spec(package) is None:
@@ -401,6 +408,7 @@ def test_the_validators_of_others_find_nothing(release: Path, what: str, package
     assert (done.returncode, done.stdout) == (0, ""), done.stderr[-2000:]
 
 
+@pytest.mark.slow
 def test_uploads_copy_what_is_new_and_delete_nothing(
     release: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -423,6 +431,7 @@ def test_uploads_copy_what_is_new_and_delete_nothing(
     assert not (target / "2.1/kept").exists()
 
 
+@pytest.mark.slow
 def test_a_published_version_is_not_replaced(release: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     target, mended = tmp_path / "public", tmp_path / "mended" / release.name
     shutil.copytree(release, mended)
@@ -448,6 +457,7 @@ def test_a_published_version_is_not_replaced(release: Path, tmp_path: Path, caps
     assert read_sums(target / "2.1") == read_sums(mended)
 
 
+@pytest.mark.slow
 def test_what_only_the_replaced_version_had_is_deleted(
     release: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -477,6 +487,7 @@ def test_what_only_the_replaced_version_had_is_deleted(
     )
 
 
+@pytest.mark.slow
 def test_a_release_is_not_uploaded_into_itself(release: Path, tmp_path: Path) -> None:
     own = Path(shutil.copytree(release, tmp_path / "out/2.1"))
     inner = Path(shutil.copytree(release, tmp_path / "around/2.1/inner/3"))
@@ -511,6 +522,7 @@ def test_a_damaged_release_is_not_uploaded(release: Path, tmp_path: Path) -> Non
         upload(copy, str(tmp_path / "public"))
 
 
+@pytest.mark.slow
 def test_a_release_that_is_not_what_its_descriptors_or_the_hash_beside_it_say_is_not_uploaded(
     release: Path, tmp_path: Path
 ) -> None:
@@ -529,6 +541,7 @@ def test_a_release_that_is_not_what_its_descriptors_or_the_hash_beside_it_say_is
     assert not (tmp_path / "public").exists()
 
 
+@pytest.mark.slow
 def test_a_release_goes_by_its_own_version_and_without_files_that_it_does_not_list(
     release: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

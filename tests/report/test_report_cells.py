@@ -46,6 +46,7 @@ def archive(job: str = "j") -> dict[str, list[dict[str, Any]]]:
     return tables | {"raw_files": [raw_file(f"1/{job}", "r1"), raw_file("meta.json", None)]}
 
 
+@pytest.mark.slow
 def test_every_link_of_a_table_leads_to_the_section_of_its_row(tmp_path: Path) -> None:
     cells = build(tmp_path, archive())
     for table in load_yaml(EVALUATION)["tables"]:
@@ -57,6 +58,7 @@ def test_every_link_of_a_table_leads_to_the_section_of_its_row(tmp_path: Path) -
         assert [int(number) for number in numbers] == list(range(1, rows + 1))
 
 
+@pytest.mark.slow
 def test_of_a_long_table_the_first_rows_are_shown_and_traced(tmp_path: Path) -> None:
     declared = load_yaml(EVALUATION)
     for table in ("jobs", "table_2_testbed"):
@@ -78,6 +80,7 @@ def test_of_a_long_table_the_first_rows_are_shown_and_traced(tmp_path: Path) -> 
     assert rows["table_2_testbed"] > 1
 
 
+@pytest.mark.slow
 def test_a_section_has_its_numbers_runs_command_and_links_to_files(tmp_path: Path) -> None:
     page = (build(tmp_path, archive()) / "cells_table_2_testbed.qmd").read_text()
     section = html.unescape(page[page.index("{#cell-1}") : page.index("{#cell-2}")])
@@ -97,6 +100,7 @@ def test_a_section_has_its_numbers_runs_command_and_links_to_files(tmp_path: Pat
     assert "GROUP BY ALL" in page
 
 
+@pytest.mark.slow
 def test_a_page_says_once_what_its_numbers_mean(tmp_path: Path) -> None:
     page = (build(tmp_path, archive()) / "cells_comparisons.qmd").read_text()
     told = html.unescape(page[page.index("What the numbers mean") : page.index("{#cell-1}")])
@@ -110,6 +114,7 @@ def test_a_page_says_once_what_its_numbers_mean(tmp_path: Path) -> None:
     assert "[data dictionary](dictionary.qmd#table-comparisons)" in told
 
 
+@pytest.mark.slow
 def test_numbers_of_a_quantity_have_its_unit(tmp_path: Path) -> None:
     page = html.unescape((build(tmp_path, archive()) / "cells_comparisons.qmd").read_text())
     assert " · Goodput (Mbit/s) · " in page
@@ -118,6 +123,7 @@ def test_numbers_of_a_quantity_have_its_unit(tmp_path: Path) -> None:
     assert f"<dt>First mean</dt><dd>{compared['first_mean'] / 1e6:.4g}" in page
 
 
+@pytest.mark.slow
 def test_of_a_comparison_the_table_has_its_title_and_values_of_runs_have_the_measures_unit(tmp_path: Path) -> None:
     page = html.unescape((build(tmp_path, archive()) / "cells_comparisons.qmd").read_text())
     assert "· Table II ·" in page or "Table II · Goodput" in page
@@ -127,6 +133,7 @@ def test_of_a_comparison_the_table_has_its_title_and_values_of_runs_have_the_mea
     assert "Value" not in page
 
 
+@pytest.mark.slow
 def test_a_page_of_runs_leads_back_to_its_table(tmp_path: Path) -> None:
     page = (build(tmp_path, archive()) / "cells_table_2_testbed.qmd").read_text()
     assert "above: tables.qmd" in page
@@ -152,6 +159,7 @@ def test_the_interval_of_a_mean_is_not_that_of_a_number_beside_it() -> None:
         assert tuple(text for _, text in shown) == told
 
 
+@pytest.mark.slow
 def test_what_none_of_a_row_s_runs_has_is_not_told_of_them(tmp_path: Path) -> None:
     with connect(build_database(tmp_path, archive())) as connection:
         assert "jitter_mean_ms" in load_trace(connection, "jobs").shown
@@ -161,6 +169,7 @@ def test_what_none_of_a_row_s_runs_has_is_not_told_of_them(tmp_path: Path) -> No
     assert "Jitter mean" not in section
 
 
+@pytest.mark.slow
 def test_the_command_of_a_section_prints_its_numbers(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     cells = build(tmp_path, archive())
     for table in ("table_2_testbed", "jobs", "retransmits", "cpu"):
@@ -189,6 +198,7 @@ def test_a_number_is_said_once_and_rates_have_the_unit_of_the_table() -> None:
     assert [shown for _, shown in told] == ["9613 (9000 to 9613)", "2.000", "1.000"]
 
 
+@pytest.mark.slow
 def test_names_of_the_archive_are_text(tmp_path: Path) -> None:
     page = (build(tmp_path, archive(NASTY)) / "cells_jobs.qmd").read_text()
     assert "<script>" not in page
@@ -197,6 +207,7 @@ def test_names_of_the_archive_are_text(tmp_path: Path) -> None:
     assert "alert(1)" in html.unescape(page)
 
 
+@pytest.mark.slow
 def test_a_page_that_would_be_too_large_lists_the_first_runs_only(tmp_path: Path) -> None:
     build(tmp_path, archive())
     declared = load_evaluation(EVALUATION)["tables"]["table_2_testbed"]
@@ -215,6 +226,7 @@ def test_a_page_that_would_be_too_large_lists_the_first_runs_only(tmp_path: Path
     assert shortest.count("ccreport explain") == 3
 
 
+@pytest.mark.slow
 def test_a_long_table_has_pages_that_lead_to_each_other(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     for module in ("ccreport.report.fragments.cells", "ccreport.summarise.grids.links"):
         monkeypatch.setattr(f"{module}.ROWS_PER_PAGE", 2)
@@ -246,6 +258,7 @@ def test_numbers_are_rounded_and_have_their_unit(column: str, value: Any, name: 
     assert (name_column(column), round_value(column, value)) == (name, shown)
 
 
+@pytest.mark.slow
 def test_what_is_behind_a_row_is_closed_until_it_is_looked_for(tmp_path: Path) -> None:
     page = (build(tmp_path, archive()) / "cells_table_2_testbed.qmd").read_text()
     # One for each row, those of the numbers' meaning and of the query, and the raw files of the one run that has some.
@@ -255,6 +268,7 @@ def test_what_is_behind_a_row_is_closed_until_it_is_looked_for(tmp_path: Path) -
     assert section.index("10.00") < section.index('<details class="fold">') < section.index("explorer.html")
 
 
+@pytest.mark.slow
 def test_a_row_says_which_suspect_runs_it_would_have_and_why(tmp_path: Path) -> None:
     tables = archive()
     tables["suspects"] = [
@@ -269,6 +283,7 @@ def test_a_row_says_which_suspect_runs_it_would_have_and_why(tmp_path: Path) -> 
     assert "left out" not in others
 
 
+@pytest.mark.slow
 def test_what_a_comparison_found_stands_before_how_it_was_tested(tmp_path: Path) -> None:
     page = html.unescape((build(tmp_path, archive()) / "cells_comparisons.qmd").read_text())
     section = page[page.index("{#cell-1}") :].partition("{#cell-2}")[0]
@@ -307,6 +322,7 @@ def test_rows_share_what_a_page_may_hold(rows_count: int, runs_count: int) -> No
     assert count_runs_at_most(rows_count, 2_500_000) == runs_count
 
 
+@pytest.mark.slow
 def test_an_empty_archive_has_pages_without_sections(tmp_path: Path) -> None:
     cells = build(tmp_path, {})
     pages = sorted(cells.iterdir())
@@ -316,6 +332,7 @@ def test_an_empty_archive_has_pages_without_sections(tmp_path: Path) -> None:
         assert "{#cell-" not in page.read_text()
 
 
+@pytest.mark.slow
 def test_pages_of_tables_that_are_no_longer_declared_go(tmp_path: Path) -> None:
     build(tmp_path, {})
     stale = tmp_path / "cells" / "cells_gone.qmd"

@@ -292,6 +292,7 @@ def test_the_pdf_is_an_icon_with_a_name_and_the_title_leads_to_the_first_page(re
         assert page.find("a", href="index.html")
 
 
+@pytest.mark.slow
 def test_without_a_former_release_no_menu_leads_to_its_changes(tmp_path: Path, fragments: Path):
     (fragments.parent / "changes.md").write_text("", encoding="utf-8")
     render_whole("embedded", fragments, tmp_path / "report")
@@ -301,6 +302,7 @@ def test_without_a_former_release_no_menu_leads_to_its_changes(tmp_path: Path, f
     assert "names no release that was published before" in changes.body
 
 
+@pytest.mark.slow
 def test_the_same_input_gives_the_same_bytes(tmp_path: Path, fragments: Path):
     (fragments.parent / "summaries" / "stale.csv").write_text("not declared", encoding="utf-8")
     sites = []
@@ -576,6 +578,7 @@ def make_fake_quarto(folder: Path, script: str, monkeypatch: pytest.MonkeyPatch)
     monkeypatch.setenv("PATH", f"{program.parent}{os.pathsep}/usr/bin{os.pathsep}/bin")
 
 
+@pytest.mark.slow
 def test_auto_takes_the_embedded_renderer_and_says_so(
     tmp_path: Path, fragments: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ):
@@ -812,6 +815,7 @@ def test_colours_have_contrast(scheme: str):
 # Sections
 
 
+@pytest.mark.slow
 def test_a_section_is_a_site_in_the_reports_that_shares_its_explorer_and_documentation(tmp_path: Path, fragments: Path):
     section = tmp_path / "other" / "section"
     section.parent.mkdir()

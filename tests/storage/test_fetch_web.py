@@ -218,6 +218,7 @@ def test_what_was_fetched_and_is_gone_here_is_fetched_again(nginx: int, tmp_path
     assert read_fetched(folder) == as_bytes(FILES)
 
 
+@pytest.mark.slow
 def test_nginx_limits_requests_and_is_obeyed(nginx: int, tmp_path: Path) -> None:
     fetch(f"http://127.0.0.1:{nginx}/slow/", tmp_path / "fetched")
     assert read_fetched(tmp_path / "fetched") == as_bytes(FILES)

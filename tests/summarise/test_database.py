@@ -181,6 +181,7 @@ class Read(dict[str, Any]):
         return super().__getitem__(key)
 
 
+@pytest.mark.slow
 def test_the_database_is_made_anew_after_a_change_of_any_part_that_its_views_read(tmp_path: Path) -> None:
     rules = (ROOT / "rules/evaluations.smk").read_text(encoding="utf-8")
     (listed,) = re.findall(r"^VIEWED_PARTS = (\(.*?\n\))", rules, re.MULTILINE | re.DOTALL)
@@ -207,6 +208,7 @@ def test_a_run_in_virtual_time_has_no_processor_load(tmp_path: Path) -> None:
             assert loads.fetchall() == [("n", 2.0, 3.0), ("r", 2.0, 3.0), ("v", None, None), (None, 2.0, 3.0)]
 
 
+@pytest.mark.slow
 def test_measured_rtts_of_a_path_are_one(tmp_path: Path) -> None:
     def list_rtts(folder: str, *facts: dict[str, Any]) -> list[float]:
         (tmp_path / folder).mkdir()

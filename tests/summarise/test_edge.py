@@ -188,6 +188,7 @@ def test_outliers_and_ecn_are_counted_by_algorithm(tmp_path: Path) -> None:
     assert (row["ecn_ratio"], row["ecnseen_ratio"]) == (0.8, 0.25)
 
 
+@pytest.mark.slow
 def test_heat_maps_count_each_connection_once(tmp_path: Path) -> None:
     rows = connections(
         "bbr",
@@ -291,6 +292,7 @@ def test_series_of_the_same_runs_are_compared_in_pairs(tmp_path: Path) -> None:
     assert row["p_ratio"] == pytest.approx(2 * stats.t.sf(1 / 6 / (math.sqrt(1 / 3) / 8 / math.sqrt(3)), 2))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("machines", [1, 2])
 def test_one_and_two_runs_are_not_told_apart_however_many_connections(tmp_path: Path, machines: int) -> None:
     rows = of_machines("cubic", [[{"rtt_ms": 10.0}] * 50] * 3)
@@ -387,6 +389,7 @@ def test_hostile_names_are_texts_of_a_figure(tmp_path: Path) -> None:
     assert "\x1b" not in figure.chart.to_json() + figure.alternative
 
 
+@pytest.mark.slow
 def test_a_figure_of_several_quantities_or_groupings_is_refused(tmp_path: Path) -> None:
     rows = connections("bbr", [{"rtt_ms": 10.0, "rtt_min_ms": 9.0}] * 20, kernel="5.3")
     evaluation = change(tmp_path)
@@ -424,6 +427,7 @@ def test_heat_maps_state_their_axes_and_counts(tmp_path: Path) -> None:
     assert "has no data of" not in figure.caption
 
 
+@pytest.mark.slow
 def test_a_figure_says_which_of_its_algorithms_the_archive_lacks(tmp_path: Path) -> None:
     values = [{"rtt_ms": rtt, "unacked_count": 5} for rtt in draw_log_uniform(1, 100, 40)]
     tables: Rows = {"connections": connections("bbr", values)}
@@ -444,6 +448,7 @@ def test_a_long_table_shows_its_first_rows_and_the_csv_file_has_all(tmp_path: Pa
     assert 'href="cells_edge_histograms.html#cell-61"' not in html
 
 
+@pytest.mark.slow
 def test_a_number_is_traced_to_its_files_and_computed_anew(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     rows = connections("bbr", [{"rtt_ms": rtt} for rtt in (10.0, 20.0, 30.0)]) + connections("cubic", [{"rtt_ms": 7.0}])
     files = [raw_file(f"dump-{cc}", f"m/{cc}/ss-neit:1", str(number)) for number, cc in enumerate(("bbr", "cubic"))]
@@ -458,6 +463,7 @@ def test_a_number_is_traced_to_its_files_and_computed_anew(tmp_path: Path, capsy
     assert "# run" not in told
 
 
+@pytest.mark.slow
 def test_what_was_recorded_in_runs_that_do_not_count_is_counted_apart_and_said_why(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -499,6 +505,7 @@ def test_figures_say_what_of_runs_that_do_not_count_is_left_out() -> None:
     )
 
 
+@pytest.mark.slow
 def test_an_interval_rests_on_its_own_files(tmp_path: Path) -> None:
     snapshots = [
         row | {"raw_file_id": f"f{row['snapshot_number']}"}
@@ -526,6 +533,7 @@ def test_an_interval_rests_on_its_own_files(tmp_path: Path) -> None:
             assert [recompute_row(connection, trace, row) for row in rows] == rows
 
 
+@pytest.mark.slow
 def test_claims_have_no_verdict_without_one_of_the_algorithms(tmp_path: Path) -> None:
     rows = connections(
         "bbr",

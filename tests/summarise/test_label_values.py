@@ -165,6 +165,7 @@ def test_a_published_algorithm_that_may_be_misspelt_is_told(tmp_path: Path) -> N
         assert told == ([f"{path}:26: published.text.cells.0: no run has algorithm = 'CUBC'{said}"] if said else [])
 
 
+@pytest.mark.slow
 def test_a_text_that_no_run_has_is_told_with_what_there_is(tmp_path: Path) -> None:
     runs = gather(make_run(1, {"bbr": 9.0, "cubic": 1.0}), make_run(2, {"reno": 2.0}))
     path = tmp_path / "e.yaml"

@@ -129,6 +129,7 @@ def test_runs_that_differ_in_one_condition_have_rows_and_questions_of_their_own(
     assert sum(asked in question.split(", ") for question in questions) == 1
 
 
+@pytest.mark.slow
 def test_bold_and_intervals_need_three_runs(tmp_path: Path) -> None:
     table, html = summarise("means", build_database(tmp_path, make_runs(), GENERIC), GENERIC)
     assert table["rate_low_bps"].is_not_null().to_list() == [True, True, False, False]
@@ -172,6 +173,7 @@ def test_what_is_not_told_apart_is_pooled(tmp_path: Path) -> None:
     assert "Rate CV" not in read_words(html)
 
 
+@pytest.mark.slow
 def test_questions_name_what_is_told_apart_alone(tmp_path: Path) -> None:
     declared = load_yaml(GENERIC) | {"figures": {}, "front_figures": []}
     comparisons = declared["tables"]["comparisons"]

@@ -263,6 +263,7 @@ def test_the_volume_is_reached_between_two_samples_of_ss(tmp_path: Path) -> None
     assert time == ("ss", pytest.approx(0.95), True, pytest.approx(1.0))
 
 
+@pytest.mark.slow
 def test_a_capture_tells_the_time_to_a_step(tmp_path: Path) -> None:
     tables = make_transfers(1, {"cubic": [1.0]})
     of_flow = {"run_id": "r001", "raw_file_id": "f", "flow_id": tables["flows"][0]["flow_id"], "connection_number": 1}

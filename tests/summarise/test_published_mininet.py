@@ -123,6 +123,7 @@ def test_completion_times_are_means_over_flows_as_iperf3_has_them(tmp_path: Path
     assert rows["figure_5: CUBIC and BBRv2"]["published_verdict"] == "missing here"
 
 
+@pytest.mark.slow
 def test_a_quotient_is_of_one_group_of_runs_over_the_other(tmp_path: Path) -> None:
     first = [make_transfer(n, "bbr", [99.0 + n, 99.0 + n], loss_pct=1.0) for n in range(3)]
     second = [make_transfer(10 + n, "bbr2", [96.0 + n, 96.0 + n], loss_pct=1.0) for n in range(3)]

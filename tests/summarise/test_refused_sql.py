@@ -120,6 +120,7 @@ def test_a_label_is_named(tmp_path: Path) -> None:
     assert said.endswith("; did you mean `rtt_ms`?")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("otherwise", "said"),
     [
@@ -154,6 +155,7 @@ def test_a_label_that_only_values_of_rows_break_is_named(tmp_path: Path) -> None
     )
 
 
+@pytest.mark.slow
 def test_a_condition_of_a_table_may_name_the_algorithm_where_another_is_refused(tmp_path: Path) -> None:
     tables = load_yaml(EVALUATION)["tables"]
     tables = {"means": {"title": "M", "where": "algorithm = 'BBR'"}, "cpu": tables["cpu"] | {"where": "rtt_m > 5"}}

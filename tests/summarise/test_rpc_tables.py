@@ -221,6 +221,7 @@ def make_loads() -> dict[str, str | bytes]:
     }
 
 
+@pytest.mark.slow
 def test_latency_is_drawn_by_size_and_algorithm(tmp_path: Path) -> None:
     figure = build_figure("latency", make_loads(), tmp_path)
     text = figure.alternative
@@ -268,6 +269,7 @@ def test_hostile_hosts_stand_in_a_figure_as_they_are_and_without_control_charact
     assert "\x1b" not in figure.alternative + figure.caption + figure.chart.to_json()
 
 
+@pytest.mark.slow
 def test_recorded_rpcs_at_several_loads(tmp_path: Path) -> None:
     with tarfile.open(FIXTURES / "rpc_load.tar.xz") as packed:
         files: dict[str, str | bytes] = {
@@ -311,6 +313,7 @@ def make_flow(test: dict[str, Any]) -> list[dict[str, Any]]:
     return [{"run_id": test["run_id"], "flow_id": "a"} | rtt]
 
 
+@pytest.mark.slow
 def test_retransmits_and_round_trip_times_stand_side_by_side(tmp_path: Path) -> None:
     files = {name: text for name, text in make_loads().items() if "/10000.txt" in name}
     database = build_rpc_database(files, tmp_path, figures={"load": FIGURES["load"]})
@@ -337,6 +340,7 @@ def make_samples(test: dict[str, Any]) -> list[dict[str, Any]]:
     return [*made, made[0] | {"remote_port": 12865, "rtt_ms": 9000.0, "connection_number": 1}]
 
 
+@pytest.mark.slow
 def test_round_trip_times_over_time_are_those_of_the_highest_load(tmp_path: Path) -> None:
     files = {name: text for name, text in make_loads().items() if "/10000.txt" in name}
     database = build_rpc_database(files, tmp_path, figures={"rtts": FIGURES["rtts"]})

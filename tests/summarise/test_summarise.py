@@ -119,6 +119,7 @@ def test_suspect_runs_do_not_count_and_tables_say_what_they_would_change(tmp_pat
         assert connection.execute("SELECT count(*) FROM suspects").fetchall() == [(2,)]
 
 
+@pytest.mark.slow
 def test_suspect_runs_count_where_the_config_includes_them(tmp_path: Path) -> None:
     database = build_database(tmp_path, suspect_tables())
     paths = (tmp_path / "experiments.txt", tmp_path / "tables", EVALUATION, database)
@@ -340,12 +341,14 @@ def test_flows_of_an_unknown_algorithm_are_not_dropped(tmp_path: Path) -> None:
     assert table.select("sharing", "algorithm", "rate_mean_bps").rows() == [("alone", "unknown", 10e6)]
 
 
+@pytest.mark.slow
 def test_an_empty_archive_gives_empty_tables(tmp_path: Path) -> None:
     database = build_database(tmp_path, {})
     for table in load_yaml(EVALUATION)["tables"]:
         assert summarise(table, database)[0].is_empty()
 
 
+@pytest.mark.slow
 def test_a_condition_that_is_no_sql_says_so(tmp_path: Path) -> None:
     declared = load_yaml(EVALUATION)
     declared["tables"]["jobs"]["where"] = "no_such_column = 1"

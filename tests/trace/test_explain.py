@@ -193,6 +193,7 @@ def test_what_other_evaluations_have_too_is_said(tmp_path: Path) -> None:
     )
 
 
+@pytest.mark.slow
 def test_no_table_is_explained_by_what_only_programs_read(database: Path, capsys: pytest.CaptureFixture[str]) -> None:
     with connect(database) as connection:
         rows = {table: connection.sql(f'FROM "{table}"').pl() for table in load_yaml(EVALUATION)["tables"]}

@@ -90,6 +90,7 @@ def test_a_table_by_its_number(results: Path, capsys: pytest.CaptureFixture[str]
     assert capsys.readouterr().out.startswith("esnet-dtn, table_2_testbed, row 1: ")
 
 
+@pytest.mark.slow
 def test_a_number_without_a_publication_is_looked_up_in_the_report_first(
     results: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

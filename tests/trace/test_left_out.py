@@ -81,6 +81,7 @@ def read_left_out(lines: list[str]) -> dict[str, list[str]]:
     return reasons
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["esnet-dtn", "generic", "brakmo-bbr", "mininet-bbr2"])
 def test_the_runs_of_a_table_and_those_that_it_leaves_out_are_all_runs(name: str, tmp_path: Path) -> None:
     tables = list_tables()
@@ -185,6 +186,7 @@ def test_a_row_leaves_out_no_run_that_another_row_has(tmp_path: Path, capsys: py
     assert lacking == pairs | {(None, "BBR"): [], (None, "CUBIC"): []}
 
 
+@pytest.mark.slow
 def test_rows_of_all_tables_leave_out_only_runs_that_they_cannot_have(tmp_path: Path) -> None:
     for name in ("esnet-dtn", "generic"):
         (tmp_path / name).mkdir()

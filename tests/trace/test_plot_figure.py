@@ -42,6 +42,7 @@ def test_a_path_that_is_not_a_database_is_named(place: str, said: str, tmp_path:
         plot_figure("f", declare(tmp_path), tmp_path / "output", tmp_path / place)
 
 
+@pytest.mark.slow
 def test_a_figure_is_drawn_from_any_folder(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -475,6 +475,7 @@ def test_what_the_page_of_claims_shows_of_a_declaration_is_compared(old: Path, t
     ]
 
 
+@pytest.mark.slow
 def test_verdicts_on_published_pairs_are_compared_and_published_values(old: Path, tmp_path: Path) -> None:
     one, other = (Path(shutil.copytree(old, tmp_path / name)) for name in ("one", "other"))
     for side, verdict, rate in ((one, "undecided", 8e9), (other, "reproduced", 9e9)):
@@ -606,6 +607,7 @@ def test_an_incomplete_release_cannot_be_compared(
         assert not printed.out
 
 
+@pytest.mark.slow
 def test_the_page_of_changes_and_changes_of_the_release_have_the_same_in_them(tmp_path: Path) -> None:
     folder = tmp_path / "old"
     folder.mkdir()
@@ -649,6 +651,7 @@ def test_a_report_without_a_former_release_says_so(tmp_path: Path) -> None:
     assert (tmp_path / "changes.md").read_text() == ""
 
 
+@pytest.mark.slow
 def test_a_damaged_former_release_is_refused_as_diff_refuses_it(
     old: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -82,6 +82,7 @@ def save(frame: pl.DataFrame, table: str, path: Path) -> None:
     pq.write_table(frame.to_arrow().cast(load_schema(table).arrow), path)
 
 
+@pytest.mark.slow
 def test_a_release_is_verified_in_another_folder_and_nothing_is_written_there(
     release: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -106,6 +107,7 @@ JOBS = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("old", "new", "message"),
     [
@@ -377,6 +379,7 @@ def test_of_damaged_tables_those_made_anew_name_the_cell(
     assert "evaluations/one/tables/jobs.csv: missing beside its Parquet file" in said
 
 
+@pytest.mark.slow
 def test_a_changed_file_in_the_raw_archive_is_named(release: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (packed,) = (release / "raw").glob("*.tar.zst")
     unpack_archive(packed, release.parent / "raw")
@@ -470,6 +473,7 @@ def test_raw_files_are_compared_with_their_list(release: Path, tmp_path: Path) -
     }
 
 
+@pytest.mark.slow
 def test_without_raw_files_it_is_not_checked(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     release = release_of(tmp_path, make_results(tmp_path), raw="manifest")
     assert verify(str(release), quick=False) == 2
@@ -479,6 +483,7 @@ def test_without_raw_files_it_is_not_checked(tmp_path: Path, capsys: pytest.Capt
     assert FAILED not in said
 
 
+@pytest.mark.slow
 def test_an_archive_put_beside_the_list_of_its_files_is_no_fault(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -520,6 +525,7 @@ def test_a_verdict_that_does_not_follow_is_named(release: Path, tmp_path: Path) 
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("is_of_another_version", [False, True])
 def test_what_another_version_declared_is_not_checked(
     is_of_another_version: bool, release: Path, capsys: pytest.CaptureFixture[str]
@@ -588,6 +594,7 @@ def test_a_release_of_parts_is_verified_from_them(
     assert config["archive"] == [str(in_parts / f"raw/parts/{name}.tar.zst") for name in ("again", "raw")]
 
 
+@pytest.mark.slow
 def test_a_damaged_part_of_a_release_is_named(in_parts: Path, capsys: pytest.CaptureFixture[str]) -> None:
     flip(in_parts / "raw/parts/again.tar.zst")
     # As its maker would have signed it.
@@ -747,6 +754,7 @@ def test_rows_that_only_one_table_has_are_named_by_their_key(tmp_path: Path) -> 
     )
 
 
+@pytest.mark.slow
 def test_the_page_is_escaped_and_under_the_policy(release: Path, tmp_path: Path) -> None:
     (release / "site/<script>alert(1)<").write_text("x")
     assert verify(str(release), quick=True, html=str(tmp_path / "page.html")) == 1
@@ -758,6 +766,7 @@ def test_the_page_is_escaped_and_under_the_policy(release: Path, tmp_path: Path)
     assert not (release / "page.html").exists()
 
 
+@pytest.mark.slow
 def test_a_release_that_its_maker_signed_wrongly_still_fails(release: Path, capsys: pytest.CaptureFixture[str]) -> None:
     path = release / "evaluations/one/claims.parquet"
     save(pl.read_parquet(path).with_columns(verdict=pl.lit("does not hold")), "claims", path)

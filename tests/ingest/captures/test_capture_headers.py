@@ -32,6 +32,7 @@ EACH_LINK = pytest.mark.parametrize(
 )
 
 
+@pytest.mark.slow
 @EACH_LINK
 def test_each_link_layer_is_read(link: int, frame: bytes) -> None:
     # 9 bytes of padding behind the payload are not of the segment.

@@ -2,6 +2,7 @@
 
 from pathlib import Path
 
+import pytest
 from capture_tools import TcptraceFlow, TsharkPacket, parse_tcptrace, parse_tshark, run_tcptrace, run_tshark
 from capture_transfer import Plan, simulate
 from captures import Conversation, save, write_pcap, write_pcapng
@@ -67,6 +68,7 @@ def test_generated_transfer_in_tcptrace(tmp_path: Path) -> None:
     assert out.rtt_min_ms == 20
 
 
+@pytest.mark.slow
 def test_writers_are_read_alike_by_tshark(tmp_path: Path) -> None:
     four = Conversation().handshake(timestamps=True).data(21, 0, ts=(21, 7020)).ack(41, 1000, sacks=[(2000, 3000)])
     six = Conversation("2001:db8::1", remote="2001:db8::2").handshake().data(21, 0).ack(41, 1000)

@@ -71,6 +71,7 @@ def test_a_long_capture_stands_beside_a_short_one(tmp_path: Path) -> None:
     assert captures["snap_length_bytes"].is_null().to_list() == [False, False, True]
 
 
+@pytest.mark.slow
 def test_what_a_capture_took_of_memory_goes_back(tmp_path: Path) -> None:
     chance = random.Random(1)  # noqa: S311 (not for secrets)
     inputs = list(list_inputs("capture"))

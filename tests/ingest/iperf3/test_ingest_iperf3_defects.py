@@ -466,6 +466,7 @@ def test_real_outputs_with_bytes_changed(data: st.DataObject, folder: Path) -> N
     read_and_write(bytes(content), folder)
 
 
+@pytest.mark.slow
 @ANYTHING
 @given(data=st.data())
 def test_real_outputs_with_values_changed(data: st.DataObject, folder: Path) -> None:
@@ -503,6 +504,7 @@ MEASURES = st.fixed_dictionaries(
 )
 
 
+@pytest.mark.slow
 @settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(measures=st.lists(st.lists(MEASURES, min_size=2, max_size=2), min_size=1, max_size=6))
 def test_what_is_written_is_read(measures: list[list[dict[str, int]]], tmp_path: Path) -> None:

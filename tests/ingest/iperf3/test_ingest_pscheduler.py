@@ -318,6 +318,7 @@ VALUES = st.recursive(
 )
 
 
+@pytest.mark.slow
 @settings(max_examples=80, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(key=KEYS, value=VALUES, depth=st.integers(0, 3))
 def test_whatever_stands_in_a_result(key: str, value: object, depth: int, tmp_path: Path) -> None:

@@ -220,6 +220,7 @@ def test_no_bytes_make_it_fail(content: bytes) -> None:
         assert tables.rejects.filter(~pl.col("is_whole_file") & (pl.col("byte_offset_bytes") > len(content))).is_empty()
 
 
+@pytest.mark.slow
 @settings(max_examples=25, deadline=None)
 @given(st.sampled_from([path for path in sorted(OUTPUTS.iterdir()) if "versions" not in path.name]), st.data())
 def test_samples_do_not_depend_on_how_the_text_is_cut(path: Path, data: st.DataObject) -> None:

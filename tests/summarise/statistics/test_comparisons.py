@@ -108,6 +108,7 @@ def test_many_flows_of_a_run_are_one_value(tmp_path: Path) -> None:
     assert row["log_rank_z"] is None
 
 
+@pytest.mark.slow
 def test_a_run_without_a_completion_time_leaves_the_log_rank_test_alone(tmp_path: Path) -> None:
     # No flow of CUBIC's is complete after 9 s in one run; in the others after 8 s.
     times = [*([8.0] * 5), -9.0]
@@ -250,6 +251,7 @@ def test_the_margin_is_the_evaluation_s(tmp_path: Path) -> None:
     assert [row["verdict"] for row in rows if row["measure"] == "goodput_bps"] == ["equal within ±20 %"]
 
 
+@pytest.mark.slow
 def test_the_archive_s_own_evaluation_asks_about_its_means(tmp_path: Path) -> None:
     generic = ROOT / "evaluations/generic.yaml"
     runs = make_cell(0, {"bbr": [15.0, 15.1, 15.2], "cubic": [10.0, 10.1, 10.2]})
@@ -266,6 +268,7 @@ def test_the_archive_s_own_evaluation_asks_about_its_means(tmp_path: Path) -> No
     assert pl.read_csv(tmp_path / "summaries/comparisons.csv").height == 1
 
 
+@pytest.mark.slow
 def test_pages_call_an_algorithm_of_no_group_as_figures_do(tmp_path: Path) -> None:
     declared = load_yaml(ROOT / "evaluations/generic.yaml") | {"algorithms": {"BBRv2": {"members": ["bbr2"]}}}
     path = tmp_path / "own.yaml"
