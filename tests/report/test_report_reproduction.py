@@ -312,8 +312,8 @@ def test_what_would_decide_a_claim_is_told_beside_it() -> None:
     for about, said in ((None, ""), ("Few are there.", "Few are there. ")):
         (claim,) = make_claim("a", "not enough data", explanation=about)
         shown = html.unescape(render([claim | known])[0])
-        assert shown.count(f"{said}10 runs are too few; about 14 would decide.") == 2
-        assert f"**Why:** {said}10 runs" in shown
+        assert shown.count(f"{said}Only 10 runs; about 14 would decide.") == 2
+        assert f"**Why:** {said}Only 10 runs" in shown
     # Of runs that are not there an explanation says why.
     (claim,) = make_claim("a", "not enough data", explanation="It has none.")
     shown = render([claim | {"runs_count": 0}])[0].replace("&#46;", ".")
@@ -366,7 +366,7 @@ def test_a_claim_without_a_verdict_says_what_it_lacks() -> None:
     assert "(not enough data: no such runs)" in nothing
     assert "Needed: runs of &#42;BBRv2&#42;." in nothing
     wide, _ = render([row | {"value": 2.94, "needed_runs_count": 22}])
-    assert f"(not enough data: {row['runs_count']} runs are too few; about 22 would decide)" in wide
+    assert f"(not enough data: only {row['runs_count']} runs; about 22 would decide)" in wide
     assert "Needed" not in wide
     asked, _ = render([row | {"value": 2.94, "low": None, "high": None}])
     assert "(not enough data: its query gives no interval (`low`, `high`))" in asked
@@ -409,7 +409,7 @@ def test_a_figure_of_an_open_claim_has_its_numbers_and_how_many_runs_would_tell(
     beside = describe_failed(verdict="not enough data", runs_count=6, minimum_runs_count=3, **facts)
     assert "**Undecided here:** growth&#58; 0&#46;114" in beside
     assert "the claim requires at least 0&#46;1" in beside
-    assert "6 runs are too few&#59; about 53 would decide" in beside
+    assert "only 6 runs&#59; about 53 would decide" in beside
     # Without a value there is nothing to tell.
     assert "Undecided" not in describe_failed(verdict="not enough data", **facts | {"value": None})
 

@@ -281,7 +281,7 @@ def test_an_undecided_check_says_what_would_tell() -> None:
     numbers = {"value": 0.4462, "low": 0.3441, "high": 0.5786, "paper_value": 0.4, "at_least": None, "at_most": 0.5}
     row = numbers | {"check_number": 3, "check": "ratio", "verdict": UNKNOWN, "runs_count": 5, "minimum_runs_count": 3}
     assert _show_check(row | {"needed_runs_count": 16}, {"sql": "SELECT 1\n"}, 9, is_exact=True) == [
-        "Check 3, ratio: undecided (5 runs are too few; about 16 would decide)",
+        "Check 3, ratio: undecided (only 5 runs; about 16 would decide)",
         "  here           0.446",
         "  95 % interval  0.344–0.579",
         "  paper          0.4",

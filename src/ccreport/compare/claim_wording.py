@@ -87,7 +87,7 @@ def name_lack(row: Mapping[str, Any], check: Mapping[str, Any]) -> str:
         return f"fewer than {row['minimum_runs_count']} runs"
     if lack == UNCLEAR:
         needed = row["needed_runs_count"]
-        told = f"{row['runs_count']} runs are too few; about {needed} would decide"
+        told = f"only {row['runs_count']} runs; about {needed} would decide"
         return "the interval holds a bound" if needed is None else told
     return "" if lack is None else LACKING[lack]
 
