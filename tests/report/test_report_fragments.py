@@ -753,6 +753,7 @@ def test_what_the_first_rows_of_a_figures_data_share_is_not_said_of_all(tmp_path
         ("time_s", [0.5, 10.5, 100.5], ["0.5", "10.5", "100.5"]),
         ("loss_ratio", [0.00001234, 0.12], ["0.00001234", "0.1200"]),
         ("size_pct", [123456.5, 0.5], ["123,500", "0.5000"]),
+        ("overflow_count", [1106.0, 1258.3535353535353], ["1,106", "1,258"]),
     ],
 )
 def test_the_numbers_of_a_figures_column_have_the_same_digits(

@@ -172,8 +172,9 @@ def _show_data(data: pl.DataFrame, figure: Exhibit) -> str:
 def _show_column(column: pl.Series) -> tuple[str, list[Html]]:
     """Return the heading and the cells of a column of data: its numbers rounded, rates in a unit that reads well."""
     heading, numbers = write_heading(column.name), column.cast(pl.Float64, strict=False)
-    is_measured = UNIT.fullmatch(column.name) and not column.name.endswith("_count")
-    if not is_measured or numbers.null_count() > column.null_count():
+    # Of counts those that were estimated have fractions.
+    is_counted = column.name.endswith("_count") and bool((numbers.drop_nulls() % 1 == 0).all())
+    if is_counted or not UNIT.fullmatch(column.name) or numbers.null_count() > column.null_count():
         return heading, [text(value) for value in column]
     if column.name.endswith("_bytes"):
         return heading, [text(None if value is None else format_size(value)) for value in numbers]
