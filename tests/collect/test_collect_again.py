@@ -261,7 +261,8 @@ def test_a_folder_of_other_things_is_told(tmp_path: Path, capsys: pytest.Capture
     (tmp_path / "a.tar.zst").touch()
     assert main(given) == 1
     assert capsys.readouterr().err == (
-        f"ccreport: {tmp_path} holds packed archives, such as a.tar.zst; --archive names a folder of its own\n"
+        f"ccreport: {tmp_path} holds packed archives, such as a.tar.zst; "
+        "move or delete them, or name another --archive\n"
     )
 
 

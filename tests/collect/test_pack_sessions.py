@@ -107,6 +107,14 @@ def test_a_session_that_lacks_runs_is_refused_and_the_others_are_packed(archive:
     assert [path.name for path in (tmp_path / "chosen").iterdir()] == ["shared.tar.zst"]
 
 
+@pytest.mark.parametrize("below", ["", "packed", "new/packed"])
+def test_the_archive_itself_takes_no_packed_files(archive: Path, below: str) -> None:
+    before = sorted(archive.rglob("*"))
+    with pytest.raises(InputError, match=rf"is the archive .*, or in it; write `--target {archive}-packed`$"):
+        pack_sessions(archive, archive / below)
+    assert sorted(archive.rglob("*")) == before
+
+
 def test_an_option_given_twice_has_the_values_of_both(archive: Path, tmp_path: Path) -> None:
     options = ["--archive", str(archive), "--target", str(tmp_path), "--session", "alone", "--session", "shared"]
     assert main(["pack_sessions", *options]) == 0

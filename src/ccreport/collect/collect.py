@@ -78,7 +78,7 @@ def collect(
     if foreign := list_foreign(folder):
         if any(name.endswith(PACKED_ENDINGS) for name in foreign):
             raise InputError(
-                f"{folder} holds packed archives, such as {foreign[0]}; --archive names a folder of its own"
+                f"{folder} holds packed archives, such as {foreign[0]}; move or delete them, or name another --archive"
             )
         others = f"{foreign[0]} and {len(foreign) - 1} more" if len(foreign) > 1 else foreign[0]
         print(f"warning: {folder} holds {others}, which the report of this archive would read, too", file=sys.stderr)

@@ -41,6 +41,9 @@ def pack_sessions(archive: Path, target: Path, session: Sequence[str] = ()) -> N
     folders = _find_folders(archive)
     if not folders:
         raise InputError(f"{archive} has no session that `collect` made; name the folder of a campaign's archive")
+    if target.resolve().is_relative_to(archive.resolve()):
+        beside = archive.with_name(f"{archive.resolve().name}-packed")
+        raise InputError(f"--target {target} is the archive {archive}, or in it; write `--target {beside}`")
     labels = sorted(session or folders)
     if unknown := [label for label in labels if label not in folders]:
         known = ", ".join(sorted(folders))
