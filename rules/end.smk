@@ -21,6 +21,7 @@ MADE = {
     "publish": RELEASE_FOLDER,
 }
 OWN_LINE = "ccreport: "
+STOPPED = "ccreport: stopped; "
 LAST_LINES_AT_MOST = 5
 
 
@@ -142,4 +143,5 @@ onsuccess:
 
 onerror:
     if said := list_own_lines(log)[-LAST_LINES_AT_MOST:]:
-        say_last(*said)
+        # Who stopped a sweep has read just now that it goes on.
+        say_last(*(line for line in said if not line.startswith(STOPPED)))

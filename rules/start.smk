@@ -35,7 +35,8 @@ def say_last(*lines):
     """Print lines behind what Snakemake says at its end; `make` shows them in place of that."""
     for handler in workflow.logger_manager.get_log_handlers():
         handler.is_explained = True
-    atexit.register(print, *lines, sep="\n", file=sys.stderr)
+    if lines:
+        atexit.register(print, *lines, sep="\n", file=sys.stderr)
 
 
 def concerns_archive():

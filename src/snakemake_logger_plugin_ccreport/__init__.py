@@ -10,6 +10,7 @@ import re
 import sys
 import time
 from collections.abc import Callable, Mapping, Set
+from types import TracebackType
 from typing import Final
 
 from snakemake.common import NOTHING_TO_BE_DONE_MSG
@@ -57,6 +58,17 @@ INTERRUPTED: Final = re.compile(
     r"|Terminating processes on user request|Will exit after finishing currently running jobs|Cancelling snakemake on "
 )
 AGAIN: Final = "interrupted; call it again to go on"
+
+
+def _tell_end(kind: type[BaseException], error: BaseException, trace: TracebackType | None) -> None:
+    """Say in one line that Ctrl-C came before there was a build that could be told; any other end has its trace."""
+    if issubclass(kind, KeyboardInterrupt):
+        print(AGAIN, file=sys.stderr)
+    else:
+        sys.__excepthook__(kind, error, trace)
+
+
+sys.excepthook = _tell_end
 # What the workflow says of the evaluation that it chose.
 CHOSEN: Final = "Evaluation: "
 # Before, the jobs that ended are not a measure of the others.

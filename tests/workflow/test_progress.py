@@ -2,6 +2,9 @@
 
 import logging
 import re
+import signal
+import subprocess
+import sys
 
 import pytest
 from archives import ROOT
@@ -198,3 +201,9 @@ def test_an_interrupted_build_says_so_in_one_line(
     handler.close()
     handler.close()
     assert list_lines(capsys) == ["interrupted; call it again to go on"]
+
+
+def test_an_interrupt_before_the_build_begins_has_no_trace() -> None:
+    code = "import snakemake_logger_plugin_ccreport; raise KeyboardInterrupt"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) == (-signal.SIGINT, "interrupted; call it again to go on\n")
