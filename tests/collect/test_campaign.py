@@ -337,6 +337,21 @@ sessions:
             "[1, x]",
             r":9: session one, job b_x, rtt_ms: `x` is not a number or a list or null; write digits, such as 10$",
         ),
+        (
+            "bottleneck_mbps: 10",
+            "loss_pct: 100",
+            r":7: session one, job a, loss_pct: lets no packet through, so nothing can be measured; write less than",
+        ),
+        (
+            "bottleneck_mbps: 10",
+            "destinations: [{alias: near}, {alias: far, loss_pct: 100}]",
+            r":7: session one, job a, destinations.1.loss_pct: lets no packet through, ",
+        ),
+        (
+            "bottleneck_mbps: 10",
+            "loss: {enter_bad_pct: 1, leave_bad_pct: 2, good_loss_pct: 100}",
+            r":7: session one, job a, loss: lets no packet through, ",
+        ),
         # Those of a case name its line, not the job's.
         (
             "for_each: {rtt_ms: [1, 2]}",

@@ -22,6 +22,7 @@ UNSENT_BYTES: Final = 16 << 10
 UNLIMITED_AT_LEAST_BYTES: Final = 20_000_000
 # The volume of which what may be unsent is a tenth.
 UNSENT_FACTOR: Final = 10
+TOTAL_PCT: Final = 100
 
 
 def check_job(job: Settings, session: str) -> None:
@@ -132,12 +133,24 @@ def _check_path(job: Settings) -> Iterator[str]:
     for key in ("jitter_ms", "reordering_pct"):
         if (job[key] or any(destination[key] for destination in job["destinations"])) and not any(rtts):
             yield f"{key}: netem needs a delay for it; declare rtt_ms"
+    for number, settings in enumerate((job, *job["destinations"])):
+        if total := _find_total_loss(settings):
+            place = f"destinations.{number - 1}.{total}" if number else total
+            yield f"{place}: lets no packet through, so nothing can be measured; write less than 100"
     for place, settings in [
         *((f"destinations.{destination['alias']}", destination) for destination in job["destinations"]),
         *((f"stages.{number}", stage) for number, stage in enumerate(job["stages"])),
     ]:
         if settings["loss_pct"] is not None and settings["loss"] is not None:
             yield f"{place}: loss_pct and loss exclude each other"
+
+
+def _find_total_loss(settings: Settings) -> str | None:
+    """Return the key by which a path loses every packet, null where some come through; a stage may be an outage."""
+    if settings["loss_pct"] == TOTAL_PCT:
+        return "loss_pct"
+    loss = settings["loss"] or {}
+    return "loss" if loss.get("good_loss_pct") == loss.get("bad_loss_pct") == TOTAL_PCT else None
 
 
 def _check_bottleneck(job: Settings) -> Iterator[str]:

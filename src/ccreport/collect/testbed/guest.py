@@ -31,6 +31,7 @@ from ccreport.collect.plan import Run, from_json
 from ccreport.collect.testbed.calibrate import measure_paths
 from ccreport.collect.testbed.init import mount
 from ccreport.collect.testbed.run import perform_run
+from ccreport.collect.testbed.testbed import TestbedError
 
 MARK: Final = "ccreport:"
 PLACE: Final = Path("/run/ccreport")
@@ -106,9 +107,10 @@ def _answer_orders(spec: dict[str, Any]) -> None:
             elif order["do"] == "describe":
                 _say(event="described")
         except Exception as error:  # noqa: BLE001
-            # A fault of the program fails one attempt, with the place of it, and not the sweep.
+            # A fault fails one attempt, and not the sweep; one of the program is told with its place.
             place = traceback.extract_tb(error.__traceback__)[-1]
             message = f"{type(error).__name__}: {error} ({Path(place.filename).name}:{place.lineno})"
+            message = str(error) if isinstance(error, TestbedError) else message
             _say(event="failed", outcome="failed", message=message)
 
 
