@@ -207,8 +207,11 @@ def test_a_kernel_that_cannot_be_run_says_why(tmp_path: Path) -> None:
     kernel.write_bytes(b"\x7fELF")
     text = tmp_path / "README.md"
     text.write_text("A kernel\n")
+    (empty := tmp_path / "source/linux").mkdir(parents=True)
     for path, told in (
         (tmp_path, f"{tmp_path} is a folder; name the kernel's file in it, such as {kernel}"),
+        (tmp_path.parent, f"{tmp_path.parent} is a folder; name the kernel's file in it, such as {kernel}$"),
+        (empty, f"{empty} is a folder; name the kernel's file in it$"),
         (tmp_path / "linus", f"No such file or directory; did you mean `{kernel}`?"),
         (kernel, f"{kernel} cannot be run as a user-mode kernel; if it is one, type `chmod \\+x {kernel}`"),
         (text, f"{text} is not a program, as a user-mode kernel is; `make kernel` builds one$"),

@@ -82,7 +82,9 @@ def built_folder() -> Path:
 def read_user_kernel(path: Path) -> UserKernel:
     """Return what a kernel says of itself; raise InputError for a file that is not a user-mode kernel."""
     if path.is_dir():
-        raise InputError(f"{path} is a folder; name the kernel's file in it, such as {path / 'linux'}")
+        near = (kernel for pattern in ("linux", "*/linux") for kernel in path.glob(pattern) if kernel.is_file())
+        such = f", such as {found}" if (found := next(near, None)) else ""
+        raise InputError(f"{path} is a folder; name the kernel's file in it{such}")
     if path.is_file() and not os.access(path, os.X_OK):
         if not _is_program(path):
             raise InputError(f"{path} is not a program, as a user-mode kernel is; `make kernel` builds one")
