@@ -27,6 +27,23 @@ def test_a_guess_is_the_nearest_in_whichever_case(word: str, known: list[str], n
 
 
 @pytest.mark.parametrize(
+    ("key", "value", "said"),
+    [
+        ("rate_mbps", "20e6", "`20e6` is not a number; write 20, in the unit of `rate_mbps`"),
+        ("rate_mbps", 2_500_000, "write a number up to 1000; write 2.5, in the unit of `rate_mbps`"),
+        ("rate_mbps", "2e2", "`2e2` is not a number; write 200"),
+        ("rate_mbps", 2_000, "write a number up to 1000"),
+        ("count", 20_000_000, "write a number up to 1000"),
+        ("rtt_ms", 20_000, "write a number up to 1000"),
+    ],
+)
+def test_a_rate_in_bits_per_second_is_told_in_the_unit_of_its_key(key: str, value: object, said: str) -> None:
+    problem = find_problem({key: value}, {"properties": {key: {"type": "number", "maximum": 1000}}})
+    assert problem is not None
+    assert problem.text.endswith(said)
+
+
+@pytest.mark.parametrize(
     ("value", "schema", "said"),
     [
         (-1, {"type": "number", "minimum": 0}, "`-1` is out of range; write a number from 0 on"),

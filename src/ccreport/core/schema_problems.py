@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from ccreport.core.declarations import mend_items, mend_nothing, name_bounds, read_meaning
 from ccreport.core.text import complete_name, count_things, hint_at_letters
-from ccreport.core.units import WITH_UNIT, mend_digits, mend_unit
+from ccreport.core.units import mend_base, mend_number
 
 if TYPE_CHECKING:
     from jsonschema.exceptions import ValidationError
@@ -205,13 +205,14 @@ def _describe(error: "ValidationError") -> str:
     value: Any = error.instance
     wanted: Any = error.validator_value
     schema: Any = error.schema
+    key, most = _last_key(error), schema.get("maximum")
     shown = f"`{str(value).lower() if isinstance(value, bool) else value}`"
     match error.validator:
         case "type":
             types = [wanted] if isinstance(wanted, str) else wanted
             if types == ["object"] and isinstance(value, list) and "properties" not in schema:
                 return f"this is a group of named {_last_key(error)}: give each a name (`name:` in place of the dash)"
-            mended = mend_items(value, schema) or _mend(value, types, _last_key(error)) or _mend_group(value, schema)
+            mended = mend_items(value, schema) or _mend(value, types, key, most) or _mend_group(value, schema)
             mended = mended or (mend_nothing(types, schema) if value is None else "")
             return f"{_name(value, shown)} is not {' or '.join(KINDS[kind] for kind in types)}{mended}"
         case "enum":
@@ -240,7 +241,7 @@ def _describe(error: "ValidationError") -> str:
             return f"{shown} is not allowed here{f'; did you mean `{meant}`?' if meant else about}"
         case "minimum" | "maximum" | "exclusiveMinimum" | "exclusiveMaximum":
             kind = KINDS["integer" if "integer" in schema.get("type", "") else "number"]
-            return f"{shown} is out of range; write {kind} {name_bounds(schema)}"
+            return f"{shown} is out of range; write {kind} {name_bounds(schema)}{mend_base(value, key, most)}"
         case "oneOf":
             ways = [" and ".join(f"`{key}`" for key in way["required"]) for way in wanted]
             return f"has more than it needs; write either {' or '.join(ways)}"
@@ -273,8 +274,8 @@ def _mend_group(value: Any, schema: Mapping[str, Any]) -> str:
     return f"; write {how}" if keys else ""
 
 
-def _mend(value: Any, types: list[str], key: str) -> str:
-    """Return how to write a value of another type as one of the wanted types, where there is a way."""
+def _mend(value: Any, types: list[str], key: str, most: float | None) -> str:
+    """Return how to write a value of another type as one of the wanted types, where there is a way; a number is up to `most`."""
     if "string" in types and isinstance(value, (bool, int, float, date)):
         return f"; put it in quotes: '{str(value).lower() if isinstance(value, bool) else value}'"
     if "boolean" in types and isinstance(value, str) and value.lower() in BOOLEANS:
@@ -286,15 +287,7 @@ def _mend(value: Any, types: list[str], key: str) -> str:
     if isinstance(value, float) and "integer" in types and math.isfinite(value):
         return f"; write {math.ceil(value)}"
     if isinstance(value, str) and {"number", "integer"} & set(types):
-        if with_unit := WITH_UNIT.fullmatch(value):
-            return mend_unit(float(with_unit[1]), with_unit[2].lower(), key, is_whole="number" not in types)
-        try:
-            number = float(value)
-        except ValueError:
-            return mend_digits(value)
-        # YAML reads 1e6 as text: it wants a dot and a sign.
-        is_whole = number.is_integer() or "number" not in types
-        return f"; write {math.ceil(number) if is_whole else number}" if math.isfinite(number) else ""
+        return mend_number(value, key, most, is_whole="number" not in types)
     if isinstance(value, str) and "boolean" in types:
         return guess_near(value, ("true", "false"))
     return ""

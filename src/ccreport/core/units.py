@@ -155,6 +155,27 @@ def mend_unit(number: float, unit: str, key: str, *, is_whole: bool) -> str:
     return f"; write {written}, in the unit of `{key}` and without its name"
 
 
+def mend_number(text: str, key: str, most: float | None, *, is_whole: bool) -> str:
+    """Return how to write a text as the number that a key takes, up to `most`; nothing for what is not finite."""
+    if with_unit := WITH_UNIT.fullmatch(text):
+        return mend_unit(float(with_unit[1]), with_unit[2].lower(), key, is_whole=is_whole)
+    try:
+        number = float(text)
+    except ValueError:
+        return mend_digits(text)
+    # YAML reads 1e6 as text: it wants a dot and a sign.
+    written = math.ceil(number) if math.isfinite(number) and (number.is_integer() or is_whole) else number
+    return mend_base(number, key, most) or (f"; write {written}" if math.isfinite(number) else "")
+
+
+def mend_base(number: float, key: str, most: float | None) -> str:
+    """Return how to write a number above `most` that is in the base unit: 20000000 bit/s as 20 for `rate_mbps`."""
+    own = _name_unit(key)
+    scale = next((scales[own] for scales in (TIMES, RATES, SIZES) if own in scales), 0.0)
+    is_meant = most is not None and scale > 1 and most < number <= most * scale and number >= scale
+    return f"; write {number / scale:.12g}, in the unit of `{key}`" if is_meant else ""
+
+
 def convert_unit(number: float, unit: str, key: str) -> float | None:
     """Return a number with a unit, in small letters, in that of a key or column, 0.03 for 3 % of `rate_cv`, or None."""
     own = _name_unit(key)
