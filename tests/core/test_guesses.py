@@ -110,3 +110,13 @@ def test_no_sentence_of_the_library_is_left_for_a_keyword_of_our_schemas() -> No
 
     for path in sorted(SCHEMAS.glob("*.schema.yaml")):
         assert list_keywords(load_yaml(path)) <= described | structural | notes, path.name
+
+
+@pytest.mark.parametrize(
+    ("value", "place"), [({"b": ["2ms", "8ms"], "c": 1}, ("b", 0)), ({"c": "x", "a": "y", "b": [1]}, ("c",))]
+)
+def test_of_two_faults_the_first_of_the_file_is_told(value: object, place: tuple[object, ...]) -> None:
+    number = {"type": "number"}
+    problem = find_problem(value, {"properties": {"a": number, "b": {"items": number}, "c": number}})
+    assert problem is not None
+    assert problem.place == place

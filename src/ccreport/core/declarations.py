@@ -4,7 +4,7 @@ Apart from `ccreport.core.tables`, whose libraries take longer to import than Sn
 """
 
 import re
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, Final
 
@@ -50,6 +50,13 @@ def name_bounds(schema: Mapping[str, Any]) -> str:
     """Return what numbers a schema allows: from 1 up to 16, or from 0 on."""
     named = [f"{word} {schema[key]}" for key, word in BOUNDS.items() if key in schema]
     return " ".join(named if len(named) > 1 or "minimum" not in schema else [*named, "on"])
+
+
+def number_place(value: Any, place: Iterable[str | int]) -> Iterator[int]:
+    """Yield how many items or keys are in front of each step to a place."""
+    for step in place:
+        yield list(value).index(step) if isinstance(value, dict) else int(step)
+        value = value[step]
 
 
 def mend_items(value: Any, schema: Mapping[str, Any]) -> str:

@@ -12,7 +12,7 @@ from datetime import date
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from ccreport.core.declarations import mend_items, mend_nothing, name_bounds, read_meaning
+from ccreport.core.declarations import mend_items, mend_nothing, name_bounds, number_place, read_meaning
 from ccreport.core.text import complete_name, count_things, hint_at_letters
 from ccreport.core.units import mend_base, mend_number
 
@@ -69,7 +69,13 @@ def find_problem(value: Any, schema: dict[str, Any]) -> Problem | None:
     # Loading it takes longer than starting Python, and most commands check nothing.
     jsonschema = importlib.import_module("jsonschema")
     validator = jsonschema.Draft202012Validator(schema, format_checker=jsonschema.FormatChecker(["date"]))
-    error = jsonschema.exceptions.best_match(validator.iter_errors(value))
+
+    def rank(error: "ValidationError") -> tuple[Any, ...]:
+        # Of two at the same depth, the first in the file counts.
+        depth, _, *others = jsonschema.exceptions.relevance(error)
+        return depth, [-number for number in number_place(value, error.absolute_path)], *others
+
+    error = jsonschema.exceptions.best_match(validator.iter_errors(value), rank)
     if error is None:
         return None
     place: Place = tuple(error.absolute_path)
@@ -275,7 +281,7 @@ def _mend_group(value: Any, schema: Mapping[str, Any]) -> str:
 
 
 def _mend(value: Any, types: list[str], key: str, most: float | None) -> str:
-    """Return how to write a value of another type as one of the wanted types, where there is a way; a number is up to `most`."""
+    """Return how to write a value of another type as one of the wanted types, up to `most`, where there is a way."""
     if "string" in types and isinstance(value, (bool, int, float, date)):
         return f"; put it in quotes: '{str(value).lower() if isinstance(value, bool) else value}'"
     if "boolean" in types and isinstance(value, str) and value.lower() in BOOLEANS:
