@@ -582,6 +582,16 @@ def test_a_setting_that_a_kernel_refuses_is_told_with_file_and_line(tmp_path: Pa
     assert str(blame_setting(declared, refused)) == told
 
 
+def test_a_command_that_is_not_found_is_told_with_file_and_line(tmp_path: Path) -> None:
+    path = tmp_path / "own.yaml"
+    written = LINES.replace("bottleneck_mbps: 10", "commands:\n      before_source: [x]").replace("{ecn: true}", "{}")
+    path.write_text(written, encoding="utf-8")
+    declared = load_campaign(path)
+    problem = "commands.before_source: `x` ended with 127: sh: 1: x: not found; the sweep ends here"
+    refused = RefusedSettingError(plan_campaign(declared, "own").runs[0], problem)
+    assert str(blame_setting(declared, refused)) == f"{path}:8: session one, job a: {problem}"
+
+
 def test_an_empty_campaign_is_said_to_be_empty(tmp_path: Path) -> None:
     path = tmp_path / "own.yaml"
     path.write_text("# Nothing yet.\n")

@@ -213,7 +213,10 @@ def blame_setting(declared: Campaign, error: RefusedSettingError) -> InputError:
                 named = [(key, name) for key in ("sysctls", "module_parameters") for name in job[key]]
                 where = next(((key, name) for key, name in named if name in error.problem.split()), ())
                 what = ", ".join([f"session {session.label}, job {job['name']}", *where[:1]])
-                return declared.blame(CampaignError(f"{what}: {error.problem}", (*place, *where)))
+                # commands.before_source: `tool -x` ended with 127
+                key, _, _ = error.problem.partition(": ")
+                keys = tuple(key.split(".")) if key.startswith("commands.") else where
+                return declared.blame(CampaignError(f"{what}: {error.problem}", (*place, *keys)))
     return error
 
 

@@ -43,6 +43,7 @@ from ccreport.core.errors import InputError
 
 LISTEN_LIMIT_S: Final = 10.0
 COMMAND_LIMIT_S: Final = 120.0
+NOT_FOUND: Final = 127
 END_LIMIT_S: Final = 10.0
 # ls: unrecognized option '--all-of-it' · Option "-nosuch" is unknown, try "ip -help". · sh: 1: Syntax error: …
 USAGE: Final = re.compile(
@@ -139,7 +140,9 @@ class _Performance:
                     if USAGE.search(told[-1]):
                         # Behind the fault may be all of the program's options.
                         said = (done.stderr.strip() or done.stdout.strip()).splitlines()[0]
-                    raise WrongCallError(f"commands.{key}: `{command}` ended with {done.returncode}: {said}")
+                    problem = f"commands.{key}: `{command}` ended with {done.returncode}: {said}"
+                    # What is not found is in no run of the sweep.
+                    raise InputError(problem) if done.returncode == NOT_FOUND else WrongCallError(problem)
         if told:
             self._write(item, "".join(told))
 
