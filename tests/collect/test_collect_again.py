@@ -248,7 +248,7 @@ def test_a_file_is_not_an_archive(tmp_path: Path, capsys: pytest.CaptureFixture[
     for place in ("file", "file/below"):
         given = ["--campaign", "quick", "--archive", str(tmp_path / place)]
         assert main(["collect", *given, "--dry-run"]) == 1
-        assert capsys.readouterr().err.endswith("is a file, or below one; --archive names a folder\n")
+        assert capsys.readouterr().err == f"ccreport: {tmp_path / 'file'} is a file; --archive names a folder\n"
 
 
 def test_a_folder_of_other_things_is_told(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -70,8 +70,8 @@ def collect(
     if kernel:
         find_user_kernel(kernel)
     folder = Path(str(archive).replace(NAME, plan.campaign))
-    if any(place.is_file() for place in (folder, *folder.parents)):
-        raise InputError(f"{folder} is a file, or below one; --archive names a folder")
+    if file := next((place for place in (folder, *folder.parents) if place.is_file()), None):
+        raise InputError(f"{file} is a file; --archive names a folder")
     check_folder(folder, "--archive")
     if summary is not None:
         check_folder(summary.parent, "--summary")
