@@ -19,7 +19,7 @@ from ccreport.report.fragments.first_page.condition_phrases import add_bracket, 
 from ccreport.report.fragments.first_page.figures_asked import ask_figures
 from ccreport.report.fragments.first_page.jumps import render_jumps
 from ccreport.report.fragments.first_page.rate_findings import describe_leads
-from ccreport.report.fragments.first_page.software import describe_release, find_licence, list_authors, render_bibtex
+from ccreport.report.fragments.first_page.software import add_licence, describe_release, list_authors, render_bibtex
 from ccreport.report.markup.escape import escape_text
 
 
@@ -177,24 +177,30 @@ def test_a_report_has_an_entry_for_bibtex_with_the_authors_of_its_software(tmp_p
     # The release's CITATION.cff has its day.
     dated = RELEASE | {"date": "2027-05-01"}
     assert "  year = {2027}," in html.unescape(render_bibtex(dated, [], "T", days, "ab" * 32))
-    assert html.unescape(describe_release(dated, [], "T", "")["name"]) == ", release 1 of the data of 2027-05-01"
+    assert html.unescape(describe_release(dated, [], "T")["name"]) == ", release 1 of the data of 2027-05-01"
 
 
 def test_a_report_is_cited_by_its_releases_version_doi_and_creators(tmp_path: Path):
     citation = tmp_path / "CITATION.cff"
     citation.write_text("authors: [{name: A & B}]\n", encoding="utf-8")
-    assert describe_release(RELEASE, list_authors(RELEASE, citation, SAMPLE_SHA256), "A & B", "") == {
+    assert describe_release(RELEASE, list_authors(RELEASE, citation, SAMPLE_SHA256), "A & B") == {
         "authors": "A &#38; B",
         "by": "A &#38; B: ",
         "title": "A &#38; B",
         "name": ", release 1 of the data",
         "contents": "The release's `CITATION.cff` says the same, and its folder `raw` has the raw archive. ",
     }
-    released = RELEASE | {"version": "2.0", "doi": "10.5281/a(b)", "creators": [{"name": "C"}], "raw": "manifest"}
-    said = describe_release(released, list_authors(released, citation, "ab" * 32), "T", "MIT")
+    released = RELEASE | {
+        "version": "2.0",
+        "doi": "10.5281/a(b)",
+        "creators": [{"name": "C"}],
+        "raw": "manifest",
+        "license": "MIT",
+    }
+    said = describe_release(released, list_authors(released, citation, "ab" * 32), "T")
     assert (said["authors"], said["by"]) == ("C", "C: ")
     # A sentence begins with it.
-    assert describe_release(RELEASE, ["the group"], "T", "")["by"] == "The group: "
+    assert describe_release(RELEASE, ["the group"], "T")["by"] == "The group: "
     assert html.unescape(said["name"]) == (
         ", release 2.0 of the data, [https://doi.org/10.5281/a(b)](https://doi.org/10.5281/a%28b%29)"
     )
@@ -205,16 +211,17 @@ def test_a_report_is_cited_by_its_releases_version_doi_and_creators(tmp_path: Pa
 def test_the_licence_is_the_declared_one_or_that_of_the_sample(tmp_path: Path):
     citation = tmp_path / "CITATION.cff"
     citation.write_text("license: BSD-3-Clause\n", encoding="utf-8")
-    assert find_licence(RELEASE, citation, SAMPLE_SHA256) == "BSD-3-Clause"
-    assert find_licence(RELEASE, citation, "ab" * 32) == ""
-    assert find_licence(RELEASE | {"license": "CC0-1.0"}, citation, SAMPLE_SHA256) == "CC0-1.0"
+    assert add_licence(RELEASE, citation, SAMPLE_SHA256) == RELEASE | {"license": "BSD-3-Clause"}
+    assert add_licence(RELEASE, citation, "ab" * 32) == RELEASE
+    own = RELEASE | {"license": "CC0-1.0"}
+    assert add_licence(own, citation, SAMPLE_SHA256) == own
 
 
 def test_own_measurements_are_not_said_to_be_by_the_authors_of_ccreport(tmp_path: Path):
     citation = tmp_path / "CITATION.cff"
     citation.write_text("authors: [{name: A}]\n", encoding="utf-8")
     authors = list_authors(RELEASE, citation, "ab" * 32)
-    said = describe_release(RELEASE, authors, "T", "")
+    said = describe_release(RELEASE, authors, "T")
     assert said["authors"] == said["by"] == ""
     assert "`release.creators`" in said["contents"]
     assert "CITATION.cff" not in said["contents"]

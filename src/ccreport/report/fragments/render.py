@@ -67,9 +67,9 @@ from ccreport.report.fragments.first_page.mean_findings import describe_bound, d
 from ccreport.report.fragments.first_page.pairs_picture import render_picture
 from ccreport.report.fragments.first_page.rates_by_loss import Look
 from ccreport.report.fragments.first_page.software import (
+    add_licence,
     describe_release,
     describe_software,
-    find_licence,
     list_authors,
     render_bibtex,
 )
@@ -138,7 +138,7 @@ def render_fragments(
     compared, judged = (read_table(name, [path]) for name, path in (("reproduction", reproduction), ("claims", claims)))
     explained = load_explanations(explanations, evaluation.stem, declared["claims"], archive)
     judged = show_units(judged, declared["claims"])
-    release = settings["release"]
+    release = add_licence(settings["release"], citation, facts["sha256"])
     authors = list_authors(release, citation, facts["sha256"])
     variables: dict[str, Any] = {
         "archive": describe_archive(raw_files, runs, flows, results, others) | cite_archive(settings, facts),
@@ -149,9 +149,7 @@ def render_fragments(
         | {"overlooked": describe_overlooked(raw_files), "parts": describe_parts(rejects)},
         "results": {"sha256": hash_sums({path.name: hash_file(path) for path in summaries.glob("*.csv")})},
         "software": {"version": escape_text(ccreport.__version__), **describe_software(citation)},
-        "release": describe_release(
-            release, authors, declared["title"], find_licence(release, citation, facts["sha256"])
-        ),
+        "release": describe_release(release, authors, declared["title"]),
         # No page says these: a report that has this evaluation as a section shows them.
         "kinds": find_examples(declared["figures"], figures),
     }

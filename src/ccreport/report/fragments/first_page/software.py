@@ -43,13 +43,13 @@ def list_authors(release: Mapping[str, Any], citation: Path, archive_sha256: str
     return [creator["name"] for creator in release["creators"]] or [name_author(author) for author in cited]
 
 
-def find_licence(release: Mapping[str, Any], citation: Path, archive_sha256: str) -> str:
-    """Return the licence of a release's data; where none is declared that of CITATION.cff for the sample, else none."""
+def add_licence(release: Mapping[str, Any], citation: Path, archive_sha256: str) -> dict[str, Any]:
+    """Return a release with its licence; where it declares none, with that of CITATION.cff for the sample archive."""
     cited = yaml.safe_load(citation.read_text(encoding="utf-8")) if has_known_authors(archive_sha256) else {}
-    return str(release["license"] or cited.get("license", ""))
+    return {**release, "license": release["license"] or cited.get("license")}
 
 
-def describe_release(release: Mapping[str, Any], authors: Sequence[str], title: str, licence: str) -> dict[str, str]:
+def describe_release(release: Mapping[str, Any], authors: Sequence[str], title: str) -> dict[str, str]:
     """Return who made the release, its title and the name after it, and what it says and has, as Markdown.
 
     `release` is that of the configuration, `title` that of the report. Without authors, `contents` says where to name
@@ -58,7 +58,7 @@ def describe_release(release: Mapping[str, Any], authors: Sequence[str], title: 
     names = escape_text(join_names(authors))
     named = f", release {escape_text(release['version'])} of the data"
     named += f" of {escape_text(release['date'])}" if release["date"] else ""
-    licensed = f"The data's licence is {escape_text(licence)}. " if licence else ""
+    licensed = f"The data's licence is {escape_text(release['license'])}. " if release["license"] else ""
     if release["doi"]:
         named += f", {link_address('https://doi.org/' + release['doi'])}"
     return {
