@@ -93,6 +93,8 @@ report tables ingest database: .venv/.complete
 publish: .venv/.complete ## the report, and a release of it that others can check: VERSION=2.1, ARCHIVE=path in place of the configured ones
 	@$(IN_VENV) snakemake $(PROGRESS) --cores "$(CORES)" publish $(CONFIG) $(ARCHIVE_CONFIG) $(VERSION_CONFIG)
 
+# By these names its settings are refused.
+collect: export CCREPORT_TYPED := campaign=CAMPAIGN collect_clock=CLOCK collect_kernel=KERNEL
 collect: .venv/.complete ## run a declared sweep into archive/<its name>: CAMPAIGN=campaigns/quick.yaml, CLOCK=virtual, KERNEL=path
 	@$(IN_VENV) snakemake $(PROGRESS) --cores 1 collect $(if $(CAMPAIGN)$(CLOCK)$(KERNEL),--config) \
 	  $(if $(CAMPAIGN),campaign="$(CAMPAIGN)") $(if $(KERNEL),collect_kernel="$(KERNEL)") \

@@ -503,3 +503,10 @@ def test_a_path_that_is_not_there_is_guessed_by_what_its_folder_has(path: str, s
 def test_a_licence_is_one_of_spdx(name: str | None, said: str | None) -> None:
     problem = find_license_problem(name)
     assert problem == said or (said is not None and problem is not None and problem.startswith(said))
+
+
+def test_what_was_typed_to_make_is_told_by_that_name(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("CCREPORT_TYPED", "campaign=CAMPAIGN collect_clock=CLOCK")
+    sources = Sources({"campaign": "x", "verify": "y"}, [])
+    assert str(sources.blame(("campaign",), "campaign: x does not exist")) == "CAMPAIGN: x does not exist"
+    assert str(sources.blame(("verify",), "verify: y does not exist")) == "--config: verify: y does not exist"

@@ -39,6 +39,7 @@ from ccreport.core.schema_problems import (
 from ccreport.core.settings.release_names import find_license_problem, find_orcid_problem
 
 ON_COMMAND_LINE: Final = "--config"
+TYPED_VARIABLE: Final = "CCREPORT_TYPED"  # campaign=CAMPAIGN, where make takes that
 PATHVARS: Final = "pathvars"
 NOTHING_GIVEN: Final = "null"
 # Folders of a checkout that no build writes into.
@@ -69,7 +70,10 @@ class Sources:
             problem = GROUP.sub(rf"write '{place[0]}=\1'", problem)
             if len(place) == 1:
                 problem = problem.replace(NOTHING.format("colon"), NOTHING.format("equals sign"))
-            return DeclarationError(f"{ON_COMMAND_LINE}: {problem}", place)
+            by_make = dict(pair.split("=") for pair in os.environ.get(TYPED_VARIABLE, "").split())
+            name = by_make.get(str(place[0]))
+            said = f"{name}: {problem.removeprefix(f'{place[0]}: ')}" if name else f"{ON_COMMAND_LINE}: {problem}"
+            return DeclarationError(said, place)
         files = [path for path in self.files if path.exists()]
         file = (self._list_setting(place) or files)[-1:]
         return blame(file[0], DeclarationError(problem, place)) if file else DeclarationError(problem, place)
