@@ -1,6 +1,7 @@
 """A campaign that is collected again after its declaration was edited: what may change, and what is calibrated then."""
 
 import re
+import shutil
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -251,6 +252,11 @@ def test_a_file_is_not_an_archive(tmp_path: Path, capsys: pytest.CaptureFixture[
         assert capsys.readouterr().err == f"ccreport: {tmp_path / 'file'} is a file; --archive names a folder\n"
 
 
+def test_a_folder_is_not_a_campaign(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["collect", "--campaign", str(tmp_path), "--archive", str(tmp_path / "a"), "--dry-run"]) == 1
+    assert capsys.readouterr().err == f"ccreport: {tmp_path} is a folder; name a file in it\n"
+
+
 def test_a_folder_of_other_things_is_told(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     given = ["collect", "--campaign", "quick", "--archive", str(tmp_path), "--dry-run"]
     (tmp_path / "thesis.txt").touch()
@@ -280,6 +286,11 @@ def test_the_end_of_a_sweep_says_what_is_there(
     collection.plan = plan(JOB | {"rtt_ms": [40, 75]})
     assert describe_end(collection, 1) == f"2 runs in {archive}; make report ARCHIVE='{archive}'"
     assert describe_end(collection, 0).startswith("nothing was missing: 2 runs in ")
+    # Beside those of another campaign.
+    (archive / "2026-01-01:00:00").mkdir()
+    write_json(archive / "2026-01-01:00:00" / "session.json", {})
+    assert describe_end(collection, 1).startswith(f"2 runs of campaign {collection.plan.campaign} in {archive}; ")
+    shutil.rmtree(archive / "2026-01-01:00:00")
     # As the command ends that has nothing to do.
     told = session / "session.json"
     told.write_text(told.read_text().replace('"sweep"', '"mine"').replace('"main"', '"one"'))

@@ -140,6 +140,8 @@ def describe_end(collection: Collection, missing_count: int) -> str:
     """Return what the archive has after a sweep that began with this many runs missing, and the next command."""
     count, left = len(collection.plan.runs), len(collection.list_missing())
     runs = f"{count - left} of {count} runs" if left else "1 run" if count == 1 else f"{count} runs"
+    if len(list(collection.archive.glob(f"*/{SESSION}"))) > len(collection.sessions):
+        runs = f"{runs} of campaign {collection.plan.campaign}"
     begin = "" if missing_count else "nothing was missing: "
     report = write_report_command(collection.archive, SCHEMAS.parent) if left < count else "nothing to report on yet"
     return f"{begin}{runs} in {collection.archive}; {report}"

@@ -88,6 +88,8 @@ def read_text(path: Path) -> str:
         return path.read_text(encoding="utf-8")
     except FileNotFoundError as error:
         raise DeclarationError(f"{show_path(path)} does not exist{guess_path(path)}") from error
+    except IsADirectoryError as error:
+        raise DeclarationError(f"{show_path(path)} is a folder; name a file in it") from error
     except (OSError, UnicodeDecodeError) as error:
         reason = error.strerror if isinstance(error, OSError) else "it is not UTF-8 text"
         raise DeclarationError(f"{show_path(path)}: cannot be read: {reason}") from error
