@@ -213,7 +213,7 @@ def describe_option(said: str, name: str) -> str:
     """Return the sentences of what is said of a subcommand that name a parameter in backticks."""
     sentences = SENTENCE_END.split(" ".join(said.split()))
     about = [sentence for sentence in sentences[1:] if f"`{name}`" in sentence]
-    return " ".join(about).removeprefix(f"`{name}` is ").removesuffix(";")
+    return re.sub(rf"^`{name}` (is |are )?", "", " ".join(about)).removesuffix(";")
 
 
 def read_summary(name: str) -> str:

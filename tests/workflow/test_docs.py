@@ -198,7 +198,9 @@ def test_folders_stay_readable() -> None:
 def test_every_option_of_a_command_for_people_has_a_help_text(command: str) -> None:
     function = find_command(command)
     for name in inspect.signature(function).parameters:
-        assert describe_option(inspect.getdoc(function) or "", name), f"{command} --{name}"
+        told = describe_option(inspect.getdoc(function) or "", name)
+        assert told, f"{command} --{name}"
+        assert not told.startswith(f"`{name}` ")
 
 
 def test_each_option_has_a_sentence_of_its_own() -> None:
