@@ -144,8 +144,7 @@ def find_folder_problem(folder: Path) -> str | None:
         return f"{folder} is a folder called ~{hint}"
     nearest = next(place for place in (folder.resolve(), *folder.resolve().parents) if place.exists())
     if not nearest.is_dir():
-        below = "" if nearest == folder.resolve() else f"below {nearest}, which is "
-        return f"{folder} is {below}a file; name a folder"
+        return f"{folder} is {'' if nearest == folder.resolve() else f'below {nearest}, '}a file; name a folder"
     return None if os.access(nearest, os.W_OK) else f"{folder} cannot be written; name another folder"
 
 
