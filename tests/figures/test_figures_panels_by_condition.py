@@ -264,7 +264,7 @@ def test_versions_stand_beside_each_other_with_what_ran_beside_them(tmp_path: Pa
         ("BBRv2 beside CUBIC", "cubic", 2, 4e6, 0.02),
     ]
     texts = texts_of(output)
-    axes = ("Mean goodput (Mbit/s)", "Retransmitted segments", "% of a run’s data segments (log scale)")
+    axes = ("Mean goodput (Mbit/s)", "Retransmitted data segments (log scale)", "Mean of the runs’ ratios (%)")
     for text in (*axes, "1.50", "9.00", "10", "1.0"):
         assert text in texts
     assert "BBRv1 beside CUBIC: BBRv1 9.00 Mbit/s and 10 % retransmitted; CUBIC 1.50 Mbit/s" in read(output, "alt.txt")
@@ -287,7 +287,7 @@ def test_versions_are_compared_in_the_conditions_of_all(tmp_path: Path) -> None:
         ("BBRv1 alone", 1, 9e6),
         ("BBRv2 alone", 1, 8e6),
     ]
-    assert "mean retransmit ratio, where every version ran so." in read(output, "caption.txt")
+    assert "mean of the runs’ retransmit ratios, where every version ran so." in read(output, "caption.txt")
     # 9/8 = 1.125, rounded to even.
     found = "each mean: 1 run. Alone BBRv1 had 1.12 times the goodput of BBRv2. CUBIC had 7.00 Mbit/s alone.\n"
     assert found in read(output, "caption.txt")

@@ -135,7 +135,7 @@ def test_a_caption_says_where_two_algorithms_are_farthest_apart() -> None:
         conditions=pl.lit("same"), algorithm_flows_count=pl.when(algorithm="BBR").then(2).otherwise(1)
     )
     said = _describe_largest_gap(cells, {0: "no loss", 1: "loss", 2: "fast"}, MEASURE)
-    assert said == ["Farthest apart at loss: CUBIC had 4.00 times the retransmitted segments of BBR"]
+    assert said == ["Farthest apart at loss: CUBIC had 4.00 times the mean of the runs’ retransmit ratios of BBR"]
     assert _describe_largest_gap(cells.filter(row=2), {2: "fast"}, MEASURE) == []
     rates = replace(MEASURE, name="Mean goodput")
     (said,) = _describe_largest_gap(cells.filter(row=0), {0: "no loss"}, rates)
@@ -148,7 +148,7 @@ def test_a_caption_compares_the_algorithms_of_a_row_that_ran_under_the_same_cond
     cells = pl.DataFrame(
         [*rows, (1, "CUBIC", 2.0, "a")], schema=["row", "algorithm", "mean", "conditions"], orient="row"
     ).with_columns(algorithm_flows_count=pl.lit(None, pl.Int64))
-    said = "arthest apart at loss: BBR had 4.00 times the retransmitted segments of CUBIC"
+    said = "arthest apart at loss: BBR had 4.00 times the mean of the runs’ retransmit ratios of CUBIC"
     names = {0: "loss", 1: "no loss"}
     only = [f"Of algorithms that ran under the same conditions, f{said}"]
     assert _describe_largest_gap(cells, names, MEASURE) == only

@@ -47,8 +47,8 @@ def test_who_retransmits_less_is_said_with_the_ratios_of_both():
     (said,) = describe_retransmits(asked)
     assert said == (
         "**How do retransmits differ?** With flows of both algorithms together &#40;slow port&#41; CUBIC retransmits "
-        "2.00 times as much as BBR (2.00 &#37; of a run’s segments against 1.00 &#37;)."
-        "\n\nOf [4 comparisons](tables.qmd?rows=retransmit#table-comparisons)"
+        "2.00 times as much as BBR (2.00 &#37; of segments against 1.00 &#37;, arithmetic means of the runs’ ratios)."
+        f"\n\nOf [4 comparisons](tables.qmd?rows=retransmit#table-comparisons) (ratios of {GEOMETRIC})"
         ": BBR retransmits less in 1; 2 are undecided; 1 is equal."
     )
     assert describe_retransmits(NO_COMPARISONS) == []
@@ -68,8 +68,8 @@ def test_who_retransmits_less_is_said_with_the_ratios_of_both():
         "**How do retransmits differ?** Under random loss alone no difference is shown (all 4 comparisons are "
         "undecided): BBR typically retransmits 0.950 times the share of segments that CUBIC does (median; from "
         "0.500 to 1.20).\n\n"
-        "Of [6 comparisons](tables.qmd?rows=retransmit#table-comparisons): in 1 neither retransmits anything; 5 "
-        "are undecided."
+        f"Of [6 comparisons](tables.qmd?rows=retransmit#table-comparisons) (ratios of {GEOMETRIC}): in 1 neither "
+        "retransmits anything; 5 are undecided."
     )
 
 
@@ -82,7 +82,7 @@ def test_who_retransmits_nothing_is_counted_once_and_has_no_ratio():
     )
     (said,) = describe_retransmits(asked)
     shown = html.unescape(said)
-    assert "BBR retransmits more than CUBIC (0.600 % of a run’s segments against 0 %)" in shown
+    assert "BBR retransmits more than CUBIC (0.600 % of segments against 0 %, arithmetic means of" in shown
     assert shown.endswith(": CUBIC retransmits less in 1; in 1 neither retransmits anything; 1 is undecided.")
 
 
@@ -99,11 +99,11 @@ def test_clear_differences_of_retransmits_have_a_sentence_each():
     (said,) = describe_retransmits(asked)
     short, shown, _ = html.unescape(said).split("\n\n")
     assert short == (
-        "**How do retransmits differ?** **Random loss alone:** BBR retransmits less in 1 of 4 comparisons[; both "
-        'retransmit 0.500 to 1.00 times what the path loses]{.content-visible when-format="html"}.\\\n'
-        "**5G sender:** BBR 5.00 times as much (5.00 % of a run’s segments against 1.00 %).\\\n"
-        "**4G sender:** BBR 4.00 times (4.00 % against 1.00 %).\\\n"
-        "**3G sender:** BBR 3.00 times (3.00 % against 1.00 %).\\\n"
+        "**How do retransmits differ?** **Random loss alone:** BBR retransmits less in 1 of 4 comparisons[; on average "
+        'both retransmit 0.500 to 1.00 times what the path loses]{.content-visible when-format="html"}.\\\n'
+        "**5G sender:** BBR 5.00 times as much (means of the runs’ ratios 5.00 % against 1.00 %).\\\n"
+        "**4G sender:** BBR 4.00 times (means 4.00 % against 1.00 %).\\\n"
+        "**3G sender:** BBR 3.00 times (means 3.00 % against 1.00 %).\\\n"
         "**Others:** a clear difference in 1 more."
     )
     assert "Under random loss alone BBR retransmits less in 1 of 4 comparisons (3 undecided): BBR typically" in shown
@@ -120,7 +120,7 @@ def test_clear_differences_of_retransmits_have_a_sentence_each():
         "interval excludes 1 in 1, not significantly after Holm’s correction)."
     ) in said
     assert "The difference is clear in 5 comparisons, most in these 3. From a 5G sender BBR retransmits 5.00" in shown
-    assert "times as much as CUBIC (5.00 % of a run’s segments against 1.00 %)." in shown
+    assert "times as much as CUBIC (5.00 % of segments against 1.00 %, arithmetic means of the runs’ ratios)." in shown
     assert shown.count("retransmits") == 5
 
 

@@ -69,7 +69,8 @@ def test_retransmits_of_versions_go_first_and_what_was_not_measured_last(tmp_pat
         (found,) = describe_versions(DECLARED, folder, ["bbr", "bbr2", "cubic"])
     short, told = found.split("\n\n")
     assert "**BBRv2:** retransmits less in 1 of 2 comparisons.\\\n" in short
-    assert told.startswith("BBRv1 retransmits 11.0 &#37; of its segments beside CUBIC, BBRv2 0.400 &#37; (")
+    shares = "BBRv1 retransmits 11.0 &#37; of its segments beside CUBIC, BBRv2 0.400 &#37; (means of the runs’ ratios; "
+    assert told.startswith(shares)
     assert found.endswith(". BBRv3 was not measured.")
 
 

@@ -180,8 +180,8 @@ def _lay_out_ratios(bars: pl.DataFrame) -> Bars:
     ends = ("low", "high", "mean")
     placed = bars.with_columns(axis.place(pl.col(end), pl.col("mean")).alias(end) for end in ends)
     labels = [format_significant(mean, 2) for mean in bars["mean"]]
-    drawn = axis.draw("% of a run’s data segments (log scale)")
-    return Bars("Retransmitted segments", axis.scale, drawn, axis.part, placed, labels, is_log=True)
+    drawn = axis.draw("Mean of the runs’ ratios (%)")
+    return Bars("Retransmitted data segments (log scale)", axis.scale, drawn, axis.part, placed, labels, is_log=True)
 
 
 def _draw_legend(ccs: Sequence[str]) -> alt.LayerChart:

@@ -60,7 +60,7 @@ class Measure:
 
 RETRANSMITS: Final = Measure(
     RETRANSMIT_COLUMNS,
-    "Retransmitted segments",
+    "Mean of the runs’ retransmit ratios",
     "%",
     0.01,
     True,

@@ -39,7 +39,7 @@ def write_versions_caption(
         [
             f"{describe_conditions(runs)}; {count_runs(rates)}",
             *compared,
-            f"Mean {rate}, summed over the flows of an algorithm, and mean retransmit ratio, {which}",
+            f"Mean {rate}, summed over the flows of an algorithm, and mean of the runs’ retransmit ratios, {which}",
             *describe_intervals(rates),
             *([] if ratios.height else ["No retransmits were recorded"]),
         ],
@@ -96,4 +96,4 @@ def write_versions_alternative(rates: pl.DataFrame, ratios: pl.DataFrame, rate: 
             for row in own.rows(named=True)
         ]
         told.append(f"{str(category).replace(chr(10), ' ')}: {'; '.join(parts)}")
-    return write_sentences([f"Bars of mean {rate} and marks of the retransmit ratio by version of BBR", *told])
+    return write_sentences([f"Bars of mean {rate} and marks of the mean retransmit ratio by version of BBR", *told])

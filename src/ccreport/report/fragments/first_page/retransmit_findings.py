@@ -18,6 +18,7 @@ from ccreport.report.fragments.first_page.condition_phrases import (
 )
 from ccreport.report.fragments.first_page.rate_findings import (
     ENOUGH,
+    GEOMETRIC,
     PARAGRAPH,
     leave_out_shared,
     link_comparisons,
@@ -31,6 +32,8 @@ RETRANSMITS: Final = "retransmit_ratio"
 SIDES: Final = ("first", "second")
 # Where a larger part than this multiple of the path's loss is retransmitted, buffers overflow as well.
 OVERFLOW: Final = 2.0
+# A run is one value here, as it is in the tests, whose times are those of geometric means.
+MEANS: Final = "means of the runs’ ratios"
 # The most clear differences that have a sentence each.
 TOLD_AT_MOST: Final = 3
 
@@ -79,16 +82,18 @@ def _shorten_cases(clear: pl.DataFrame, rtts: pl.DataFrame) -> list[tuple[str, s
 
 
 def _tell_times(own: pl.DataFrame, *, is_first: bool) -> str:
-    """Return "BBR 4.11 times as much (3.79–4.45; 1.14 % of a run’s segments against 0.278 %)", later shorter."""
+    """Return "BBR 4.11 times as much (3.79–4.45; means of the runs’ ratios 1.14 % against 0.278 %)".
+
+    After the first it is short: "BBR 4.11 times (3.79–4.45; means 1.14 % against 0.278 %)".
+    """
     row = own.row(0, named=True)
     more, ratio, ends = _turn_to_more(row)
     if not ratio:
         return f"{more} more, as the other retransmits nothing"
     low, high = (show_plain(100 * mean) for mean in sorted((row["first_mean"], row["second_mean"])))
     interval = f"{show_plain(ends[0])}–{show_plain(ends[1])}; " if ends else ""
-    # Means of the runs' ratios, as the run is the unit of the tests: not the ratio of all runs together.
-    much, segments = (" as much", " of a run’s segments") if is_first else ("", "")
-    return f"{more} {show_plain(ratio)} times{much} ({interval}{high} %{segments} against {low} %)"
+    much, means = (" as much", MEANS) if is_first else ("", "means")
+    return f"{more} {show_plain(ratio)} times{much} ({interval}{means} {high} % against {low} %)"
 
 
 def _turn_to_more(row: Mapping[str, Any]) -> tuple[str, float | None, list[float]]:
@@ -142,7 +147,7 @@ def _tell_case(own: pl.DataFrame, rtts: pl.DataFrame) -> str:
     where = escape_text(phrase_conditions(row["question"], name_rtts(rtts, own)))
     ratio = row["effect_mean_ratio"]
     times = f"{show_plain(max(ratio, 1 / ratio))} times as much as" if ratio and low else "more than"
-    shares = f"{show_plain(high)} &#37; of a run’s segments against {show_plain(low)} &#37;"
+    shares = f"{show_plain(high)} &#37; of segments against {show_plain(low)} &#37;, arithmetic {MEANS}"
     said = f"{where} {escape_text(more)} retransmits {times} {escape_text(less)} ({shares})"
     return f"{said[0].upper()}{said[1:]}."
 
@@ -158,4 +163,4 @@ def _count_verdicts(asked: pl.DataFrame) -> str:
     counts = ((undecided, "undecided"), (equal, "equal"))
     said += [f"{count:,} {'is' if count == 1 else 'are'} {word}" for count, word in counts if count]
     compared = link_comparisons(count_things(asked.height, "comparison"), "retransmit")
-    return f"Of {compared}: {'; '.join(said)}."
+    return f"Of {compared} (ratios of {GEOMETRIC}): {'; '.join(said)}."

@@ -149,7 +149,7 @@ def shorten_retransmits(under_loss: pl.DataFrame, others: pl.DataFrame, cases: S
     rest = [("elsewhere", _tell_undecided(left))] if left.height else []
     lost = pl.Series([read_loss_pct(question) for question in under_loss["question"]], dtype=pl.Float64) / 100
     of_loss = pl.concat([under_loss[f"{side}_mean"] / lost for side in ("first", "second")])
-    lossy += show_on_pages(f"; both retransmit {show_ends(of_loss)} times what the path loses")
+    lossy += show_on_pages(f"; on average both retransmit {show_ends(of_loss)} times what the path loses")
     return join_parts([(f"{NAMES[RANDOM]} alone", lossy), *cases], rest)
 
 

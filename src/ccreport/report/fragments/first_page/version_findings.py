@@ -171,7 +171,7 @@ def _tell_retransmits(pairs: pl.DataFrame, first: str, second: str, links: Mappi
             shown = ", ".join(links[figure] for figure in own["figure"].unique(maintain_order=True))
             yield (
                 f"{escape_text(more)} retransmits {high} &#37; of its segments{_say_beside(own)}, "
-                f"{escape_text(less)} {low} &#37; ({shown})."
+                f"{escape_text(less)} {low} &#37; (means of the runs’ ratios; {shown})."
             )
 
 
