@@ -1,4 +1,4 @@
-"""The first page's picture: the forest plot of pairs, in both of its layouts, or another figure."""
+"""The first page's picture: the forest plot of pairs, in all of its layouts, or another figure."""
 
 import math
 from pathlib import Path
@@ -10,9 +10,10 @@ import pytest
 from first_page_inputs import AHEAD, BOTH, CLOSE, ELSEWHERE, TITLES, make_cells, make_pairs
 
 from ccreport.compare.verdicts import NOT_REPRODUCED, REPRODUCED, UNDECIDED
+from ccreport.figures.kit.figure import Figure
 from ccreport.figures.write import write_files
 from ccreport.report.first_page.forest import draw_forest
-from ccreport.report.first_page.forest_frame import NARROW, WIDE, draw_stripes, write_top_ticks
+from ccreport.report.first_page.forest_frame import NARROW, PAPER, WIDE, draw_stripes, write_top_ticks
 from ccreport.report.first_page.rtts import NO_RTTS
 from ccreport.report.fragments.first_page.pairs_picture import render_picture
 from ccreport.report.markup.escape import escape_text
@@ -26,12 +27,16 @@ def list_marks(chart: dict[str, Any], kind: str) -> list[dict[str, Any]]:
     ]
 
 
+def list_texts(figure: Figure) -> list[dict[str, Any]]:
+    return [layer for layer in figure.chart.to_dict(validate=False)["layer"] if layer["mark"]["type"] == "text"]
+
+
 def test_a_mark_is_nearer_to_the_name_above_it_than_to_the_next():
     # Names are 8 px below the upper edges of their rows.
     assert NARROW.mark - 8 < NARROW.row + 8 - NARROW.mark
 
 
-@pytest.mark.parametrize("layout", [WIDE, NARROW])
+@pytest.mark.parametrize("layout", [WIDE, NARROW, PAPER])
 def test_dots_bands_and_intervals_stand_at_their_ratios(layout: Any):
     pairs = make_pairs(AHEAD, ELSEWHERE, CLOSE)
     figure = draw_forest(pairs, TITLES, BOTH, layout, 2)
@@ -73,7 +78,7 @@ def test_verdicts_differ_in_shape_as_well_as_colour():
     assert len(set(own["encoding"]["fill"]["scale"]["range"])) == 3
 
 
-@pytest.mark.parametrize("layout", [WIDE, NARROW])
+@pytest.mark.parametrize("layout", [WIDE, NARROW, PAPER])
 def test_own_marks_and_intervals_are_below_those_of_the_paper_and_within_their_row(layout: Any):
     chart = draw_forest(make_pairs(AHEAD), TITLES, BOTH, layout).chart.to_dict(validate=False)
     own, published = (layer["mark"] for layer in list_marks(chart, "point"))
@@ -87,6 +92,34 @@ def test_own_marks_and_intervals_are_below_those_of_the_paper_and_within_their_r
     assert of_paper == published["yOffset"]
     assert min(offsets) - 1.5 >= own["yOffset"] + radius - 0.5
     assert layout.mark + max(offsets) + 1.5 <= layout.row
+
+
+def test_a_publication_without_spreads_has_no_intervals():
+    cells = make_cells("table_1", "8 MB", REPRODUCED, (8.0, 7.0, 9.0), (10.0, 8.0, 12.5))
+    known = ({}, {"expected_cv": None, "expected_low_bps": 1e9}, {"expected_cv": None})
+    assert [
+        make_pairs([row | spread for row in cells]).select("expected_low", "expected_high").row(0) for spread in known
+    ] == [(7.0, 9.0), (7.0, 9.0), (None, None)]
+
+
+def test_a_narrow_axis_has_ticks_between_its_numbers():
+    pairs = make_pairs(make_cells("table_1", "8 MB", REPRODUCED, (0.5, 0.4, 0.6), (100.0, 80.0, 125.0)))
+    chart = draw_forest(pairs, TITLES, BOTH, NARROW).chart.to_dict(validate=False)
+    (band,) = list_marks(chart, "bar")
+    axis = band["encoding"]["x"]["axis"]
+    assert axis["values"] == [0.2, 0.5, 1, 2, 5, 10, 20, 50, 100, 200]
+    assert axis["labelExpr"].startswith("indexof([1, 10, 100], datum.value) < 0 ? ''")
+    # Above the plot as well.
+    ticks = [layer for layer in chart["layer"] if layer["encoding"].get("y", {}).get("value") == -1]
+    assert [row["ratio"] for row in chart["datasets"][ticks[0]["data"]["name"]]] == axis["values"]
+
+
+def test_text_on_paper_is_larger_and_the_axis_above_the_plot_only():
+    chart = draw_forest(make_pairs(AHEAD), TITLES, BOTH, PAPER).chart.to_dict(validate=False)
+    assert chart["config"]["text"]["fontSize"] == PAPER.text
+    (band,) = list_marks(chart, "bar")
+    assert band["encoding"]["x"]["axis"]["labels"] is False
+    assert any(layer["mark"].get("text") == ["BBR’s rate over CUBIC’s"] for layer in chart["layer"])
 
 
 def test_the_numbers_of_the_axis_are_above_the_plot_too():
@@ -126,7 +159,7 @@ def test_without_pairs_the_picture_is_the_first_figure_that_has_data(tmp_path: P
 
 
 def test_the_picture_says_which_command_draws_it(tmp_path: Path):
-    for name, layout in (("pairs", WIDE), ("pairs_narrow", NARROW)):
+    for name, layout in (("pairs", WIDE), ("pairs_narrow", NARROW), ("pairs_paper", PAPER)):
         (tmp_path / name).mkdir()
         write_files(draw_forest(make_pairs(AHEAD, AHEAD), TITLES, BOTH, layout), tmp_path / name)
     database = Path("results/mine/archive.duckdb")
@@ -135,10 +168,14 @@ def test_the_picture_says_which_command_draws_it(tmp_path: Path):
     said = ".venv/bin/python -m ccreport plot_reproduction --evaluation path/to/mine.yaml --reproduction "
     said += "results/mine/reproduction.parquet --database results/mine/archive.duckdb --output first_page"
     assert escape_text(said) in command
+    # The PDF has its own, without the title, which the caption says.
+    site, paper = shown.split('::: {.content-visible when-format="typst"}')
+    assert "pairs_paper" not in site
+    assert "](figures/pairs_paper/untitled.svg){#fig-pairs" in paper
 
 
 def test_names_above_marks_have_a_strip_that_neither_marks_nor_the_line_at_equal_rates_enter():
-    for layout, strip in ((WIDE, 0), (NARROW, 16)):
+    for layout, strip in ((WIDE, 0), (PAPER, 0), (NARROW, 16)):
         chart = draw_forest(make_pairs(AHEAD, AHEAD), TITLES, BOTH, layout).chart.to_dict(validate=False)
         (line,) = (layer for layer in list_marks(chart, "rule") if "y2" in layer["encoding"])
         above, below = chart["datasets"][line["data"]["name"]]
@@ -167,3 +204,10 @@ def test_below_the_name_of_a_table_are_the_round_trip_times_of_its_buckets():
         plain = draw_forest(pairs, TITLES, BOTH, layout)
         assert "RTTs here" not in plain.caption
         assert figure.chart.height == plain.chart.height + 16
+    # On paper, where a line costs more, they are beside it.
+    figure, plain = (draw_forest(pairs, TITLES, BOTH, PAPER, rtts=known) for known in (rtts, NO_RTTS))
+    assert figure.chart.height == plain.chart.height
+    note = next(text for text in list_texts(figure) if text["mark"]["text"][0].startswith("RTT <"))
+    (name,) = (text for text in list_texts(figure) if text["mark"]["text"] == ["Table II"])
+    assert note["encoding"]["y"] == name["encoding"]["y"]
+    assert note["encoding"]["x"]["value"] > name["encoding"]["x"]["value"] + 80

@@ -31,6 +31,7 @@ def make_cells(
         "table_name": table,
         "cell": cell,
         "cell_state": "compared",
+        "expected_cv": 0.1,
         "pair_verdict": verdict,
         **dict(zip((f"pair_expected{end}_ratio" for end in ("", "_low", "_high")), theirs, strict=True)),
         **dict(zip((f"pair{end}_ratio" for end in ("", "_low", "_high")), own, strict=True)),

@@ -10,7 +10,7 @@ from ccreport.core.evaluation import EVALUATIONS, list_evaluations, load_evaluat
 from ccreport.trace.find_table import find_databases, find_evaluation, show_database
 
 # As its folders are called, and its label on the page.
-NAMES: Final = ("pairs", "pairs_narrow", "fig-pairs")
+NAMES: Final = ("pairs", "pairs_narrow", "pairs_paper", "fig-pairs")
 
 
 def refuse_pairs(name: str, place: Path) -> None:

@@ -13,7 +13,7 @@ import polars as pl
 from ccreport.compare.verdicts import PAIR_FACTOR
 from ccreport.core.text import count_things
 from ccreport.figures.kit import theme
-from ccreport.figures.kit.axes import shorten
+from ccreport.figures.kit.axes import CHARACTER_PX, shorten
 from ccreport.figures.kit.figure import Figure
 from ccreport.figures.kit.text import write
 from ccreport.report.first_page.forest_frame import (
@@ -22,11 +22,14 @@ from ccreport.report.first_page.forest_frame import (
     LOOKS,
     OWN_OFFSET_PX,
     OWN_SIZE,
+    PAPER_INTERVAL,
     PAPER_OFFSET_PX,
     PAPER_SIZE,
     Layout,
     draw_legend,
     draw_stripes,
+    draw_top_ticks,
+    name_ratio,
     write_directions,
     write_top_ticks,
 )
@@ -61,15 +64,14 @@ def draw_forest(
     rows, headings, height = _place_rows(pairs, titles, notes, layout)
     low, high = _find_domain(pairs)
     ticks = [tick for tick in TICKS if low <= tick <= high]
-    if len(ticks) * 34 > layout.plot:  # The labels would touch.
-        ticks = [tick for tick in ticks if math.log10(tick).is_integer()]
-    x = alt.X(
-        "ratio:Q",
-        scale=alt.Scale(type="log", domain=[low, high], nice=False, padding=0, clamp=True),
-        axis=alt.Axis(
-            title=f"{algorithms[0]}’s rate over {algorithms[1]}’s", values=ticks, format="~r", grid=bool(layout.names)
-        ),
-    )
+    # Other labels would touch.
+    named = [tick for tick in ticks if len(ticks) * 34 <= layout.plot or math.log10(tick).is_integer()]
+    scale = alt.Scale(type="log", domain=[low, high], nice=False, padding=0, clamp=True)
+    label = f"indexof({named}, datum.value) < 0 ? '' : datum.label"
+    axis = alt.Axis(title=name_ratio(algorithms), values=ticks, format="~r", labelExpr=label, grid=bool(layout.names))
+    if layout.compact:
+        axis = alt.Axis(title=None, labels=False, ticks=False, values=ticks)
+    x = alt.X("ratio:Q", scale=scale, axis=axis)
     y = alt.Y("y:Q", scale=alt.Scale(domain=[height, 0], nice=False, zero=False, padding=0), axis=None)
     layers = [
         draw_stripes(rows, y, layout),
@@ -78,7 +80,8 @@ def draw_forest(
         *_draw_intervals(rows, x, y),
         *_draw_dots(rows, x, y),
         *_write_names(rows, headings, layout),
-        *write_top_ticks(ticks, (low, high), layout),
+        draw_top_ticks(ticks, x),
+        *write_top_ticks(named, (low, high), layout),
         *write_directions(algorithms, layout),
         *draw_legend(layout),
     ]
@@ -86,6 +89,8 @@ def draw_forest(
         [f"{algorithms[0]} against {algorithms[1]}, the paper and here"], offset=10, anchor="start", frame="bounds"
     )
     chart = alt.LayerChart(layer=layers, width=layout.plot, height=height).properties(title=title)
+    if layout.text != theme.TEXT_PX:
+        chart = chart.configure_text(fontSize=layout.text)
     caption = _caption(algorithms, doubted_count, has_notes=bool(notes))
     return Figure(chart, pairs, caption, _describe(pairs, titles, algorithms))
 
@@ -117,7 +122,7 @@ def _place_rows(
             # Table II: mean (M) and …
             note = notes.get(table, "")
             headings.append((titles.get(table, table).partition(":")[0], note, top + HEADING_PX / 2))
-            top, before = top + HEADING_PX + (NOTE_PX if note else 0), table
+            top, before = top + HEADING_PX + (NOTE_PX if note and not layout.compact else 0), table
         tops.append(top)
         top += layout.row
     rows = pairs.with_columns(top=pl.Series(tops, dtype=pl.Float64)).with_columns(y=pl.col("top") + layout.mark)
@@ -148,7 +153,7 @@ def _draw_equality(rows: pl.DataFrame, x: alt.X, y: alt.Y, layout: Layout) -> al
 
 def _draw_intervals(rows: pl.DataFrame, x: alt.X, y: alt.Y) -> list[alt.Chart]:
     """Return the thin prediction intervals and over them the thick ones of this archive, and the paper's thin ones."""
-    own, paper = (INTERVAL_OFFSET_PX, _colour()), (PAPER_OFFSET_PX, alt.value(theme.INK))
+    own, paper = (INTERVAL_OFFSET_PX, _colour()), (PAPER_OFFSET_PX, alt.value(PAPER_INTERVAL))
     return [
         alt.Chart(
             rows.drop_nulls(low).select("y", "verdict", ratio=pl.col(low).round(6), ratio_high=pl.col(high).round(6))
@@ -194,34 +199,39 @@ def _colour(channel: str = "color") -> alt.Color | alt.Fill:
 
 
 def _write_names(rows: pl.DataFrame, headings: list[tuple[str, str, float]], layout: Layout) -> list[alt.Chart]:
-    room = layout.names or layout.width
+    room, width = ((px or layout.width) / layout.scale(1.0) for px in (layout.names, layout.width))
     left, across = float(-layout.names), 10.0 * bool(layout.names) - layout.names
     middle = (layout.strip or layout.row) / 2
     names = [
         write([shorten(cell, room * NAME_ROOM)], (across, top + middle), align="left")
         for cell, top in rows.select("cell", "top").iter_rows()
     ]
-    named = [
-        write([shorten(title, layout.width)], (left, at), align="left", weight="bold") for title, _, at in headings
-    ]
+    named = [write([shorten(title, width)], (left, at), align="left", weight="bold") for title, _, at in headings]
     noted = [
-        write([shorten(note, layout.width * NAME_ROOM)], (left, at + NOTE_PX), align="left", colour=theme.FAINT_INK)
-        for _, note, at in headings
+        write([shorten(note, width * NAME_ROOM)], _place_note(title, at, layout), align="left", colour=theme.FAINT_INK)
+        for title, note, at in headings
         if note
     ]
     return [*names, *named, *noted]
 
 
+def _place_note(title: str, heading_px: float, layout: Layout) -> tuple[float, float]:
+    """Return where the note on a table begins: below the name, or beside it."""
+    if not layout.compact:
+        return float(-layout.names), heading_px + NOTE_PX
+    return layout.scale((len(title) + 2) * CHARACTER_PX) - layout.names, heading_px
+
+
 def _caption(algorithms: Sequence[str], doubted_count: int, *, has_notes: bool) -> str:
-    noted = " Below a table’s name: the RTTs here that each bucket pools." if has_notes else ""
+    noted = " At a table’s name: the RTTs here that each bucket pools." if has_notes else ""
     doubted = f" Not drawn: {count_things(doubted_count, 'pair')} suspect in the paper." if doubted_count else ""
     return (
         f"Ratio of the arithmetic mean rates of {algorithms[0]} and {algorithms[1]} in each pair of published cells: "
         "open dots are the paper’s with its 95 % interval, where its CVs give one; filled ones below them are this "
         "archive’s, and below these its own, with a thin line for the 95 % prediction interval of a repeat of the same "
         f"size. Reproduced: the same is ahead, by a ratio within a factor of {PAIR_FACTOR:g}, or both are equal. "
-        "Verdicts take account of all intervals and of the number of pairs. Both: flows of both algorithms share the "
-        f"path at the same time; alone: flows of one algorithm only.{noted}{doubted}"
+        "Verdicts count both intervals, and are corrected for the number of pairs. Both: flows of both algorithms "
+        f"share the path at the same time; alone: flows of one algorithm only.{noted}{doubted}"
     )
 
 

@@ -37,12 +37,16 @@ PAIR_COLUMNS: Final = {
     "expected_high": "pair_expected_high_ratio",
     "verdict": "pair_verdict",
 }
+EXPECTED_ENDS: Final = ("pair_expected_low_ratio", "pair_expected_high_ratio")
+# What a published mean has of which the spread is known.
+SPREADS: Final = ("expected_cv", "expected_low_bps")
 
 
 def list_pairs(compared: pl.DataFrame, algorithms: Sequence[str]) -> pl.DataFrame:
     """Return a row for each pair of the publication that has a verdict, in its order, with a prediction interval.
 
-    `compared` is the table `reproduction`; `algorithms` are the evaluation's, of which the first two make a pair.
+    `compared` is the table `reproduction`; `algorithms` are the evaluation's, of which the first two make a pair. Where
+    the publication gives no spread its ratio has no interval: the verdict's is of runs that vary as those here do.
     """
     first = algorithms[0] if algorithms else ""
     is_pair = (
@@ -51,7 +55,11 @@ def list_pairs(compared: pl.DataFrame, algorithms: Sequence[str]) -> pl.DataFram
         & (pl.col("cell_state") == COMPARED)
         & pl.col("pair_verdict").is_not_null()
     )
-    pairs = compared.filter(is_pair).select(**{name: pl.col(column) for name, column in PAIR_COLUMNS.items()})
+    pairs = (
+        compared.filter(is_pair)
+        .with_columns(pl.when(pl.any_horizontal(pl.col(SPREADS).is_not_null())).then(pl.col(EXPECTED_ENDS)))
+        .select(**{name: pl.col(column) for name, column in PAIR_COLUMNS.items()})
+    )
     spread = (pl.col("high") / pl.col("ratio")) ** math.sqrt(2)
     return pairs.with_columns(
         predicted_low=pl.col("ratio") / spread,

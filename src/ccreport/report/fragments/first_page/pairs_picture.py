@@ -5,7 +5,8 @@ from pathlib import Path
 from typing import Final
 
 from ccreport.core.text import make_label
-from ccreport.report.first_page.plot import PAIRS, PAIRS_NARROW
+from ccreport.figures.write import UNTITLED
+from ccreport.report.first_page.plot import PAIRS, PAIRS_NARROW, PAIRS_PAPER
 from ccreport.report.fragments.exhibits import list_downloads, read_size, show_command
 from ccreport.report.markup.blocks import close_fold, open_fold
 from ccreport.report.markup.escape import escape_text, fence_html
@@ -39,7 +40,8 @@ def render_picture(first_page: Path, figures: Path, others: Iterable[str], comma
     pages = f"[Each pair in numbers](reproduction.qmd); {compared}"
     fold = f"{open_fold('Command')}\n{show_command(command, 'the figure of pairs')}\n{close_fold()}"
     links = f"{pages}; this figure as {list_downloads(PAIRS, wide)}.\n\n{fold}"
-    image = f'![{caption}](figures/{PAIRS}/figure.svg){{#{label} fig-alt="{alt}"{size}}}'
+    paper_size = read_size(first_page / PAIRS_PAPER / UNTITLED)
+    image = f'![{caption}](figures/{PAIRS_PAPER}/{UNTITLED}){{#{label} fig-alt="{alt}"{paper_size}}}'
     return (
         f'::: {{.content-visible when-format="html"}}\n\n{fence_html(shown)}\n{links}\n\n:::\n\n'
         f'::: {{.content-visible when-format="typst"}}\n\n{image}\n\n:::\n'
