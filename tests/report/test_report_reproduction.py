@@ -307,6 +307,14 @@ def test_a_claim_that_nothing_explains_stands_out() -> None:
     assert "Not explained" not in explained + held
 
 
+def test_the_intervals_of_several_checks_are_named_as_those_of_all() -> None:
+    shown, _ = render(make_claim("one", "holds"), make_claim("two", "holds", "holds"))
+    one, two = (html.unescape(part) for part in shown.split('aria-label="Checks of ')[1:])
+    assert ">95 % interval<" in one
+    assert ">95 % for all checks<" in two
+    assert ">Here, 95 % for all checks of a claim together<" in html.unescape(shown)
+
+
 def test_what_would_decide_a_claim_is_told_beside_it() -> None:
     known = {"value": 2.94, "runs_count": 10, "needed_runs_count": 14}
     for about, said in ((None, ""), ("Few are there.", "Few are there. ")):

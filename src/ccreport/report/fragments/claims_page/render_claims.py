@@ -41,8 +41,10 @@ from ccreport.report.markup.escape import escape_text
 from ccreport.summarise.grids.plain_numbers import show_plain
 
 TIME: Final = "%Y-%m-%d %H:%M UTC"
-OVERVIEW_HEADER: Final = ("Claim", "Source", "Paper", "Here, 95 % interval", "Verdict")
+OVERVIEW_HEADER: Final = ("Claim", "Source", "Paper", "Here, 95 % for all checks of a claim together", "Verdict")
 HEADER: Final = ("Check", "Paper", "Accepted range", "Here", "95 % interval", "Runs", "Verdict")
+# Of a claim of several: wider than the interval of one.
+JOINT_HEADER: Final = tuple(name.replace("95 % interval", "95 % for all checks") for name in HEADER)
 DATED: Final = """
 Bounds that were set after the archive was measured could have been fitted to it. The date of a bound is that of its
 commit; the start of the first run is by the clock of the machine that ran it."""
@@ -227,11 +229,12 @@ def _render_claim(
         yield f"Needed: {escape_text(facts['needs'])}.\n"
     yield open_fold(f"Values and queries{count_checks(rows, facts)}")
     checks = [list_check(row, check) for row, check in zip(rows, facts["checks"], strict=True)]
+    header = JOINT_HEADER if len(checks) > 1 else HEADER
     if is_of_paper:
-        yield render_table(HEADER, checks, title=f"Checks of {claim}", numbers=(1, 3, 4, 5), is_text=True)
+        yield render_table(header, checks, title=f"Checks of {claim}", numbers=(1, 3, 4, 5), is_text=True)
     else:
         own = [[name, *others] for name, _, *others in checks]
-        yield render_table([HEADER[0], *HEADER[2:]], own, title=f"Checks of {claim}", numbers=(2, 3, 4), is_text=True)
+        yield render_table([header[0], *header[2:]], own, title=f"Checks of {claim}", numbers=(2, 3, 4), is_text=True)
     if has_own_bounds and rows[0]["bounds_set_utc"] is not None:
         yield f"{_date_bounds(rows[0], is_dated=is_dated)}\n"
     pairs = zip(rows, facts["checks"], strict=True)
