@@ -9,11 +9,14 @@ import polars as pl
 
 from ccreport.core.algorithms import NAMES, keep_kernel_name
 
-# Columns of the kernel's names, of several with commas between; others, of the names in tables, end in ALGORITHM.
-KERNEL_COLUMNS: Final = ("cc", "cc_list", "beside")
+# Columns of the kernel's names, of several with commas between or as a list; others, of the names in tables, end in
+# ALGORITHM. `line` is what a figure of captures draws.
+KERNEL_COLUMNS: Final = ("cc", "cc_list", "beside", "mode", "line")
+LISTS: Final = "algorithms"
 ALGORITHM: Final = "algorithm"
 # That of a comparison begins with the algorithm that is ahead.
 VERDICT: Final = "verdict"
+QUESTION: Final = "question"
 
 
 def name_algorithms(held: list[str], groups: Mapping[str, Any]) -> list[tuple[str, str, int]]:
@@ -47,10 +50,11 @@ def create_algorithms(connection: duckdb.DuckDBPyConnection, groups: Mapping[str
 
 
 def show_algorithms(rows: pl.DataFrame, declared: Mapping[str, Any]) -> pl.DataFrame:
-    """Return rows of a published table with the names of figures for what has the kernel's: BBR, BBRv2 for bbr, bbr2.
+    """Return rows with the names of figures for what has the kernel's: BBR, BBRv2 for bbr, bbr2.
 
-    `declared` has the evaluation's `algorithms` and `algorithm_names`. An algorithm of no group keeps the kernel's name
-    where figures call it as a group is called, so that the two stay apart.
+    They are those of a published table, of runs or flows, or of what a figure draws. `declared` has the evaluation's
+    `algorithms` and `algorithm_names`. An algorithm of no group keeps the kernel's name where figures call it as a
+    group is called, so that the two stay apart.
     """
     names, in_tables = _list_names(declared)
     texts = [name for name, dtype in rows.schema.items() if dtype == pl.String]
@@ -62,6 +66,8 @@ def show_algorithms(rows: pl.DataFrame, declared: Mapping[str, Any]) -> pl.DataF
             if name in KERNEL_COLUMNS
         ),
         *(pl.col(name).replace(_name_in_verdicts(rows[name], in_tables)) for name in texts if name == VERDICT),
+        *(show_algorithms_within(rows[name], declared) for name in texts if name == QUESTION),
+        *(pl.col(name).list.eval(pl.element().replace(names)) for name in rows.columns if name == LISTS),
     )
 
 

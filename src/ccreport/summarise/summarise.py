@@ -12,7 +12,7 @@ from ccreport.core.atomic_files import replaces_folder
 from ccreport.core.csv_files import write_csv
 from ccreport.core.evaluation import MEANS, load_evaluation
 from ccreport.core.tables import TableError, TableWriter, load_schema
-from ccreport.summarise.algorithm_names import show_algorithms, show_algorithms_within
+from ccreport.summarise.algorithm_names import show_algorithms
 from ccreport.summarise.compute_table import STATISTICS, compute_table
 from ccreport.summarise.database import QueryError, connect
 from ccreport.summarise.grids.cells import NOTHING_BOLD, Bold, lay_out_cells, lay_out_rows
@@ -148,8 +148,6 @@ def lay_out_table(
     summary, schema = show_labels(say_nothing_compared(summary), load_schema(table), declared)
     if "evaluation" in declared:
         summary = show_algorithms(call_labels(summary, declared["evaluation"]), declared["evaluation"])
-    if "evaluation" in declared and "question" in summary.columns:
-        summary = summary.with_columns(show_algorithms_within(summary["question"], declared["evaluation"]))
     summary = name_tables(summary, declared.get("short_titles", {}))
     headings = declared.get("headings", NO_HEADINGS)
     if "rows" in declared and "measures" not in declared:

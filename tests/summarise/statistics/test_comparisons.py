@@ -294,6 +294,15 @@ def test_an_algorithm_that_figures_call_as_a_group_keeps_the_kernel_s_name() -> 
     shown = show_algorithms(rows, {"algorithms": groups, "algorithm_names": {}})
     assert shown["algorithm"].to_list() == ["BBR", "bbr", "BBRv3", "CUBIC"]
     assert shown["beside"].to_list() == [None, "BBR,CUBIC", "BBRv3", "x"]
+    # So in runs, in what captures draw, in lists and in words.
+    rows = pl.DataFrame({"mode": ["bbr2", "both"], "line": ["bbr3", "rtt"], "algorithms": [["bbr2", "cubic"], []]})
+    assert show_algorithms(rows, {"algorithms": groups, "algorithm_names": {"bbr": "BBRv1"}}).rows() == [
+        ("BBRv2", "BBRv3", ["BBRv2", "CUBIC"]),
+        ("both", "rtt", []),
+    ]
+    asked = pl.DataFrame({"question": ["2 flows, both BBR and bbr"]})
+    told = show_algorithms(asked, {"algorithms": groups, "algorithm_names": {"bbr": "BBRv1"}})
+    assert told["question"][0] == "2 flows, both BBR and BBRv1"
     # Of two with one name the second keeps its own.
     declared = {"algorithms": {}, "algorithm_names": {"bbr": "BBRv1"}}
     own = show_algorithms(pl.DataFrame({"algorithm": ["bbr", "bbr1"]}), declared)

@@ -28,6 +28,7 @@ from ccreport.report.markup.blocks import (
     render_quotation,
 )
 from ccreport.report.markup.escape import escape_text
+from ccreport.summarise.algorithm_names import show_algorithms
 from ccreport.summarise.database import connect
 from ccreport.summarise.grids.cells import find_shared
 from ccreport.summarise.grids.grid import rate_unit
@@ -145,8 +146,9 @@ def render_page(
 
 def _name_rows(summary: pl.DataFrame, declared: Mapping[str, Any]) -> pl.DataFrame:
     scaled = name_quantities(summary, declared.get("rates"))
-    named = call_labels(scaled, declared["evaluation"]) if "evaluation" in declared else scaled
-    return name_tables(named, declared.get("short_titles", {}))
+    if "evaluation" in declared:
+        scaled = show_algorithms(call_labels(scaled, declared["evaluation"]), declared["evaluation"])
+    return name_tables(scaled, declared.get("short_titles", {}))
 
 
 def count_runs_at_most(rows_count: int, largest: int) -> int:

@@ -42,6 +42,7 @@ from ccreport.report.markup.blocks import (
 )
 from ccreport.report.markup.escape import escape_text, fence_html
 from ccreport.report.markup.table_box import open_table_box
+from ccreport.summarise.algorithm_names import show_algorithms
 from ccreport.summarise.grids.grid import format_size, rate_unit
 from ccreport.summarise.grids.headings import UNIT, is_percentage, write_heading
 from ccreport.trace.raw_files import ReadFiles
@@ -108,12 +109,13 @@ def render_figure_fragment(
     beside: str = "",
     read: ReadFiles | None = None,
     options: str = "",
+    evaluation: Mapping[str, Any] | None = None,
 ) -> None:
     """Write `figure_<name>.md`: what is `beside` the figure, then in tabs the chart, its data, source and files.
 
     Of a figure that the archive has no data for it says why. `declared` is what the evaluation declares of it, `read`
     the raw files of the archive that a step read. `options` are those of the command that draws it, which say of
-    what evaluation and results it is.
+    what evaluation and results it is. Data has the names of algorithms that the `evaluation` has.
     """
     folder = figures / figure.name
     missing = folder / "missing.txt"
@@ -133,7 +135,8 @@ def render_figure_fragment(
     fold = f'::: {{.content-visible when-format="html"}}\n\n{fold}\n:::\n' if details else ""
     data = pl.read_csv(folder / "figure.csv", infer_schema=False) if (folder / "figure.csv").exists() else None
     tabs = [("Chart", f"{chart}\n{fold}")]
-    tabs += [("Table", _show_data(data, figure))] if data is not None else []
+    named = data if data is None or evaluation is None else show_algorithms(data, evaluation)
+    tabs += [("Table", _show_data(named, figure))] if named is not None else []
     tabs += [("Source", _quote_source(declared, data, figure, read))] if declared is not None else []
     files = f"This figure as {list_downloads(figure.name, folder)}. The SVG can be enlarged without loss.\n"
     if options:

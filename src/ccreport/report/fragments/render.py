@@ -128,11 +128,11 @@ def render_fragments(
     runs, flows, results, captures, logs, sessions, calibrations, attempts = (
         read_table(table, table_files(tables, table, names)) for table in SHOWN_TABLES
     )
-    others = count_others(tables, names)
     facts: dict[str, Any] = json.loads(archive.read_text(encoding="utf-8"))
     settings = yaml.safe_load(config) or {}
     declared = load_evaluation(evaluation)
     runs = mark_absence(runs, suspects, find_rateless(database, declared["tables"]), settings)
+    named_flows, others = (show_algorithms(rows, declared) for rows in (flows, count_others(tables, names)))
     declared["title"] = title_report(evaluation.stem, declared["title"], sessions, runs)
     declared["claims"] = leave_out_unrelated(declared, flows["cc"].drop_nulls().unique(), summaries, figures)
     compared, judged = (read_table(name, [path]) for name, path in (("reproduction", reproduction), ("claims", claims)))
@@ -141,7 +141,7 @@ def render_fragments(
     release = add_licence(settings["release"], citation, facts["sha256"])
     authors = list_authors(release, citation, facts["sha256"])
     variables: dict[str, Any] = {
-        "archive": describe_archive(raw_files, runs, flows, results, others) | cite_archive(settings, facts),
+        "archive": describe_archive(raw_files, runs, named_flows, results, others) | cite_archive(settings, facts),
         "evaluation": describe_evaluation(declared, summaries, figures),
         "reproduction": describe_reproduction(compared),
         "claims": describe_claims(judged, declared["claims"]),
@@ -213,7 +213,7 @@ def render_fragments(
     uses = list_uses(database, declared, figures)
     left_out = summarise_left_out(suspects, runs, attempts, uses)
     write_fragment(fragments, "rejected.md", summarise_ledger(raw_files, rejects), left_out)
-    write_fragment(fragments, "sessions.md", render_sessions(runs, flows, uses, sessions))
+    write_fragment(fragments, "sessions.md", render_sessions(runs, named_flows, uses, sessions))
     write_fragment(fragments, "paths.md", render_paths(read_paths(database, declared["published_paths"]), uses))
     write_fragment(fragments, "collection.md", render_collection(sessions, calibrations, attempts, runs))
     write_fragment(fragments, "others.md", render_others(others))
@@ -270,7 +270,7 @@ def _render_exhibits(
         render_table_fragment(table, summaries, fragments)
     for figure in drawn:
         beside, facts = describe_beside(figure.name, judged, declared["claims"]), declared["figures"][figure.name]
-        told = {"declared": facts, "beside": beside, "read": read, "options": options}
+        told = {"declared": facts, "beside": beside, "read": read, "options": options, "evaluation": declared}
         render_figure_fragment(figure, figures, fragments, **told)
     empty = [table for table in published if not has_rows(table.name, summaries)]
     missing = [figure for figure in drawn if find_missing(figure, figures)]
