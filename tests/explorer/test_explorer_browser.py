@@ -191,7 +191,10 @@ def test_more_than_three_runs_have_small_panels_in_place_of_strengths(open_page:
     plain = [f"e2.h1-{i}-20ms-cc" for i in (1, 2)]
     page = open_page("#" + "&".join(f"run={run_id}" for run_id in (FIRST, *plain)))
     assert drawn(page) == "rate:2 retransmits:2 cwnd:2 rtt:2"
-    expect(page.locator("#x-picked .x-sample")).to_have_count(3)
+    samples = page.locator("#x-picked .x-sample line")
+    dashes = samples.evaluate_all("lines => lines.map(line => line.getAttribute('stroke-dasharray'))")
+    # The line rate is dotted.
+    assert dashes == ["1 0", "9 4", "8 3 2 3"]
     expect(page.locator("#x-chart .rate_group")).to_have_count(1)
     rows_of(page).nth(1).locator("input").click()
     # Four runs of which two were observed, with two flows each.

@@ -22,10 +22,11 @@
   const STRIP_ROOM = 1.15;
   // Colour and dash are the algorithm's, as in figures. Of two or three runs that share a panel the dash is the run's, as
   // its width is, and letters are at the ends of lines; more have a small panel each, as nobody tells more lines apart.
+  // The dots of the line rate are no run's.
   const STRENGTHS = [
     { width: 2.6, opacity: 1, dash: [1, 0] },
     { width: 2, opacity: 0.9, dash: [9, 4] },
-    { width: 1.6, opacity: 0.9, dash: [2, 2.5] },
+    { width: 1.6, opacity: 0.9, dash: [8, 3, 2, 3] },
   ];
   // Of the width of an algorithm's line.
   const FLOW_WIDTH = 0.6;
