@@ -247,6 +247,23 @@ def test_a_figure_draws_no_line_over_numbers_of_flows_that_a_panel_lacks(tmp_pat
     assert marks.count("line") == 1
 
 
+def test_emulated_paths_are_named_as_such_and_their_hosts_below_the_figure(tmp_path: Path) -> None:
+    runs = [make_run(n, {"cubic": 10.0}, rtt_ms=rtt, session="s") for n, rtt in enumerate((10.0, 40.0))]
+    sessions = {"sessions": [{"experiment_id": "e", "session": "s"}]}
+    output = plot(tmp_path, gather(*runs, sessions), kind="rate_by_rtt")
+    shown, folded = read(output, "caption.txt").splitlines()
+    assert "CUBIC, alone, 1 flow, no loss — 2 emulated paths; each mean: 1 run." in shown
+    assert folded.endswith(" Emulated hosts: sender to 10.0.0.2.")
+    assert "10.0.0.2" not in read(output, "figure.svg")
+    # Several are counted; of paths of which some are real all have their names.
+    for others, said in (({"session": "s"}, "3 emulated paths"), ({}, "sender to 10.0.0.2 and 10.0.0.3")):
+        (folder := tmp_path / said).mkdir()
+        more = make_run(2, {"cubic": 10.0}, rtt_ms=80.0, host="10.0.0.3", **others)
+        assert f"no loss — {said};" in read(
+            plot(folder, gather(*runs, more, sessions), kind="rate_by_rtt"), "caption.txt"
+        )
+
+
 def test_the_alternative_says_ends_and_largest_difference(tmp_path: Path) -> None:
     output = plot(tmp_path, sweep("rtt_ms", (10.0, 40.0)), kind="rate_by_rtt")
     # 32/11 = 2.909 at both RTTs: the first is named.

@@ -28,7 +28,13 @@ from ccreport.figures.select.declaration import (
 from ccreport.figures.select.throughput_series import FigureTables, bin_rows, choose_bins, place_rows
 from ccreport.figures.throughput.draw import Panel, Scales, Texts, _place_line_rates
 from ccreport.figures.throughput.strip import MARKERS, NAME_PX, STRIP_GAP_PX, CountAxis, draw_strip, fit_count_axis
-from ccreport.figures.wording.captions import FigureFacts, write_alternative, write_caption, write_panels_caption
+from ccreport.figures.wording.captions import (
+    FigureFacts,
+    name_runs,
+    write_alternative,
+    write_caption,
+    write_panels_caption,
+)
 from ccreport.figures.wording.runs import (
     DrawnAlgorithm,
     DrawnRun,
@@ -607,3 +613,15 @@ def test_the_ends_of_a_path_are_in_the_direction_of_the_data(directions: list[st
     ]
     drawn = [DrawnRun(run, 1, is_declared=False) for run in runs]
     assert describe_runs(["cubic"], drawn, overlapped=False) == f"CUBIC, 1 flow, alone — {expected}, RTT 20 ms"
+
+
+def test_hosts_of_emulated_paths_are_told_apart_from_their_conditions() -> None:
+    emulated = make_drawn(is_emulated=True)
+    assert describe_runs(["cubic"], [emulated], overlapped=False).endswith("alone — emulated path, RTT 61 ms")
+    assert name_runs([emulated])[-1] == "Emulated hosts: bost-dtn.es.net to sac-rpt1.es.net"
+    # One of which some are real has their names where it always had.
+    mixed = [emulated, make_drawn()]
+    assert describe_runs(["cubic"], mixed, overlapped=False).endswith("— bost-dtn.es.net to sac-rpt1.es.net, RTT 61 ms")
+    assert not any("Emulated" in sentence for sentence in name_runs(mixed))
+    back = make_drawn(is_emulated=True, parameter_name="direction", parameter_value="reverse")
+    assert "— emulated path, receiver to sender, RTT" in describe_runs(["cubic"], [back], overlapped=False)

@@ -38,8 +38,9 @@ RUNS: list[tuple[str, int, dict[str, tuple[float, int]]]] = [
     ("bbr", 2, {"bbr": (22, 0)}),
 ]
 SECONDS = 4.0
-# As an evaluation makes it, with labels.
-LABELLED_RUNS = """CREATE VIEW labelled_runs AS
+# As an evaluation makes it, with labels; ccreport collected none of them.
+LABELLED_RUNS = """CREATE TABLE sessions (session VARCHAR);
+    CREATE VIEW labelled_runs AS
     SELECT *, 'testbed' AS path_class, NULL::VARCHAR AS path_rtt, NULL::VARCHAR AS loss_pattern FROM runs"""
 
 

@@ -26,17 +26,23 @@ from ccreport.figures.select.condition_cells import (
     summarise_cells,
 )
 from ccreport.figures.select.declaration import FigureDeclaration, keep_fitting
-from ccreport.figures.select.queries import QUEUE, MissingFigure
+from ccreport.figures.select.queries import IS_EMULATED, QUEUE, MissingFigure
 from ccreport.figures.select.recording_database import Database
 from ccreport.figures.select.series import UNKNOWN_CC
-from ccreport.figures.wording.conditions import describe_conditions, describe_value, fold_sentences, write_sentences
+from ccreport.figures.wording.conditions import (
+    describe_conditions,
+    describe_value,
+    find_ends,
+    fold_sentences,
+    write_sentences,
+)
 from ccreport.figures.wording.runs import format_significant, join_names, wrap_title
 from ccreport.summarise.grids.settings import RATE_UNITS, choose_rate_unit
 
 RUN_COLUMNS: Final = f"""
     run_id, condition_id, mode, sharing, sender_host, host, flows_count, rtt_ms, loss_pct, buffer_bytes, bottleneck_bps,
     {QUEUE} AS queue_discipline, parameter_name, parameter_value, jain_ratio,
-    coalesce(cc_list, 'unknown') AS cc_list, {BURSTS}
+    coalesce(cc_list, 'unknown') AS cc_list, {BURSTS}, {IS_EMULATED}
 """
 PANELS_AT_MOST: Final = 4
 LOW_HEIGHT_PX: Final = 230
@@ -101,6 +107,7 @@ def build_fairness_by_buffer(declaration: FigureDeclaration, database: Database)
         f"{_count(indices)} to a point",
         *(["Panels: runs of other algorithms, all with the same scales"] if len(mixes) > 1 else []),
         MULTIPLES,
+        *find_ends(runs).tell_names(),
     ]
     return Figure(chart, _collect_data(cells, indices), fold_sentences(sentences), _describe(indices))
 

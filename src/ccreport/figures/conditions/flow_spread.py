@@ -26,7 +26,7 @@ from ccreport.figures.select.recording_database import Database
 from ccreport.figures.select.series import UNKNOWN_CC
 from ccreport.figures.wording.captions import describe_left_out
 from ccreport.figures.wording.conditions import fold_sentences, tell_unlike, write_sentences
-from ccreport.figures.wording.runs import DrawnRun, describe_runs, format_rate, join_names, wrap_title
+from ccreport.figures.wording.runs import DrawnRun, describe_runs, find_ends, format_rate, join_names, wrap_title
 from ccreport.measure.fairness import jain_index
 from ccreport.summarise.grids.settings import RATE_UNITS, choose_rate_unit
 
@@ -81,7 +81,11 @@ def build_flow_spread(declaration: FigureDeclaration, database: Database) -> Fig
     chart = _draw(spread, ccs, title)
     others_count = fitting["condition_id"].n_unique() - runs["condition_id"].n_unique()
     kept = "the one" if declaration.overlapped else "for each algorithm the most similar one"
-    left_out = [*tell_unlike(drawn), *describe_left_out(others_count, f"{kept} with the most runs")]
+    left_out = [
+        *tell_unlike(drawn),
+        *find_ends(drawn).tell_names(),
+        *describe_left_out(others_count, f"{kept} with the most runs"),
+    ]
     return Figure(
         chart, data, _write_caption(spread, ccs, conditions, left_out), _write_alternative(spread, ccs, conditions)
     )

@@ -15,7 +15,7 @@ import polars as pl
 from ccreport.core.text import count_things
 from ccreport.figures.kit.figure import deny
 from ccreport.figures.select.declaration import FigureDeclaration, Rate, refuse_where
-from ccreport.figures.select.queries import QUEUE, UNCOUNTED, MissingFigure, describe_absence
+from ccreport.figures.select.queries import IS_EMULATED, QUEUE, UNCOUNTED, MissingFigure, describe_absence
 from ccreport.figures.select.recording_database import Database
 from ccreport.summarise.database import quote_text
 
@@ -25,7 +25,7 @@ ALGORITHM_RUN_COLUMNS: Final = f"""
     run_id, condition_id, cc, sharing, beside, flows_count, sender_host, host, rtt_ms,
     loss_pct, {BURSTS},
     buffer_bytes, bottleneck_bps, {QUEUE} AS queue_discipline, parameter_name, parameter_value,
-    throughput_bps, goodput_bps, retransmit_ratio, nic_bps, pacing_bps, cc_flows_count
+    throughput_bps, goodput_bps, retransmit_ratio, nic_bps, pacing_bps, cc_flows_count, {IS_EMULATED}
 """
 # What can differ between the runs of a figure, in the order in which its panels name it.
 SETTINGS: Final = (

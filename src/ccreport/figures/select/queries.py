@@ -14,12 +14,14 @@ from ccreport.figures.select.recording_database import Database
 
 # A queue that marks packets is another queue than one of the same discipline that drops them.
 QUEUE: Final = """CASE WHEN has_queue_ecn THEN concat_ws(' ', queue_discipline, 'with ECN') ELSE queue_discipline END"""
+# What ccreport collected has paths of a testbed, whose hosts are names only.
+IS_EMULATED: Final = "coalesce(session IN (SELECT session FROM sessions), FALSE) AS is_emulated"
 # `queue` is null where all runs of the archive have the same.
 RUN_COLUMNS: Final = f"""
     run_id, condition_id, iteration, mode, is_counted, sender_host, host, flows_count, rtt_ms, rtt_nominal_ms,
     rtt_source, path_rtt, loss_pct, loss_pattern, parameter_name, parameter_value, buffer_bytes, limit_packets_count,
     bottleneck_bps, nic_bps, pacing_bps, background_udp_bps, mtu_bytes, volume_bytes, duration_s, stages_json, kernel,
-    retransmit_ratio,
+    retransmit_ratio, {IS_EMULATED},
     CASE WHEN (SELECT count(DISTINCT {QUEUE}) FROM labelled_runs WHERE is_counted) > 1 THEN {QUEUE} END AS queue,
     CASE WHEN (SELECT count(DISTINCT session) FROM labelled_runs WHERE is_counted) > 1 THEN session END AS session
 """  # noqa: S608

@@ -21,6 +21,7 @@ from ccreport.figures.wording.runs import (
     RULE,
     DrawnAlgorithm,
     DrawnRun,
+    find_ends,
     format_rate,
     format_ratio,
     format_significant,
@@ -198,7 +199,7 @@ def _describe_points(facts: FigureFacts) -> str:
 
 
 def name_runs(drawn: Sequence[DrawnRun]) -> list[str]:
-    """Return the sentences that say which runs are drawn, and by which rule."""
+    """Return the sentences that say which runs are drawn, by which rule, and between which emulated hosts."""
     sentences = []
     for drawn_run in drawn:
         mode = drawn_run.run["mode"]
@@ -213,7 +214,7 @@ def name_runs(drawn: Sequence[DrawnRun]) -> list[str]:
             sentences.append(f"{shown}: {run}{iteration}, representative of {drawn_run.runs_count} iterations")
     if any(drawn_run.runs_count > 1 and not drawn_run.is_declared for drawn_run in drawn):
         sentences.append(f"The representative run of a condition is {RULE}")
-    return sentences
+    return [*sentences, *find_ends(drawn).tell_names()]
 
 
 def describe_left_out(count: int, kept: str) -> list[str]:

@@ -14,10 +14,10 @@ from ccreport.figures.select.declaration import ALIKE, Rate
 from ccreport.figures.wording.runs import (
     PATH_DASH,
     DrawnRun,
+    Ends,
     format_rate,
     format_significant,
     join_names,
-    name_ends,
     tell_flows,
 )
 from ccreport.summarise.grids import settings
@@ -86,13 +86,22 @@ def describe_conditions(runs: pl.DataFrame) -> str:
         and runs[column].n_unique() == 1
         and runs[column][0] is not None
     ]
-    senders, hosts = _name_hosts(runs, "sender_host", "senders"), _name_hosts(runs, "host", "hosts")
-    ends = name_ends(senders, hosts, _list_directions(runs)) if senders and hosts else senders or hosts
-    return ", ".join([names, *fixed]) + (f"{PATH_DASH}{ends}" if ends else "")
+    ends = find_ends(runs)
+    # One of which only the sender is known has no direction.
+    path = ends.name() if (ends.senders and ends.hosts) or ends.is_emulated else ends.senders or ends.hosts
+    return ", ".join([names, *fixed]) + (f"{PATH_DASH}{path}" if path else "")
 
 
-def _list_directions(runs: pl.DataFrame) -> set[str]:
-    return {read_direction(*told) for told in runs.select("parameter_name", "parameter_value").unique().rows()}
+def find_ends(runs: pl.DataFrame) -> Ends:
+    """Return the ends of the paths of runs, of which many are counted."""
+    told = runs.select("parameter_name", "parameter_value").unique().rows()
+    return Ends(
+        _name_hosts(runs, "sender_host", "senders"),
+        _name_hosts(runs, "host", "hosts"),
+        runs.select("host", "rtt_ms").n_unique(),
+        {read_direction(*names) for names in told},
+        "is_emulated" in runs.columns and runs["is_emulated"].all(),
+    )
 
 
 def _name_hosts(runs: pl.DataFrame, column: str, several: str) -> str:
@@ -131,6 +140,7 @@ def write_condition_caption(facts: ConditionFacts) -> str:
         f"Mean {facts.rate} against {facts.against}, summed over the flows of an algorithm",
         *describe_intervals(facts.cells),
         *facts.notes,
+        *find_ends(facts.runs).tell_names(),
         *(["All panels have the same scales"] if len(facts.panels) > 1 else []),
     ]
     return fold_sentences(sentences, max(len(shown), 2))

@@ -106,15 +106,47 @@ def list_conditions(ccs: Iterable[str], drawn: Sequence[DrawnRun], *, overlapped
     if flows:
         ran.append(f"{flows} {'flow' if flows == '1' else 'flows'}")
     ran.append("both" if overlapped else "alone")
-    senders, hosts, rtts = (
-        _list_values(drawn, column, style)
-        for column, style in (("sender_host", "{}"), ("host", "{}"), ("rtt_ms", "{:.3g}"))
-    )
-    told = {read_direction(one.run.get("parameter_name"), one.run.get("parameter_value")) for one in drawn}
-    path = [name_ends(senders, hosts, told)] if hosts else []
+    rtts, path = _list_values(drawn, "rtt_ms", "{:.3g}"), find_ends(drawn).name()
     # Of a path that nobody declared it is the smallest of all its runs, not that of the run.
     is_measured = all(one.run.get("rtt_source") in ("ss", "iperf3") for one in drawn)
-    return ran, [*path, f"{'smallest ' if is_measured else ''}RTT {rtts} ms" if rtts else "RTT unknown"]
+    return ran, [*filter(None, [path]), f"{'smallest ' if is_measured else ''}RTT {rtts} ms" if rtts else "RTT unknown"]
+
+
+@dataclass(frozen=True)
+class Ends:
+    """The names of the hosts at the ends of `count` paths, as text, and in which directions data went."""
+
+    senders: str
+    hosts: str
+    count: int
+    directions: Collection[str]
+    is_emulated: bool
+
+    def name(self) -> str:
+        """Return the ends, or that the path is one of a testbed, whose hosts are names only; empty where unknown."""
+        if not self.hosts:
+            return ""
+        if not self.is_emulated:
+            return name_ends(self.senders, self.hosts, self.directions)
+        paths = "emulated path" if self.count == 1 else f"{self.count} emulated paths"
+        one_way = {*self.directions} == {FORWARD}
+        return paths if one_way else f"{paths}, {name_ends('sender', 'receiver', self.directions)}"
+
+    def tell_names(self) -> list[str]:
+        """Return the sentence that has the names that `name` leaves out."""
+        named = self.is_emulated and self.hosts
+        return [f"Emulated hosts: {name_ends(self.senders, self.hosts, self.directions)}"] if named else []
+
+
+def find_ends(drawn: Sequence[DrawnRun]) -> Ends:
+    """Return the ends of the paths of the runs that are drawn."""
+    return Ends(
+        _list_values(drawn, "sender_host", "{}"),
+        _list_values(drawn, "host", "{}"),
+        len({(one.run["host"], one.run["rtt_ms"]) for one in drawn}),
+        {read_direction(one.run.get("parameter_name"), one.run.get("parameter_value")) for one in drawn},
+        all(one.run.get("is_emulated") for one in drawn),
+    )
 
 
 def name_ends(senders: str, hosts: str, directions: Collection[str]) -> str:
