@@ -312,7 +312,7 @@ def test_the_intervals_of_several_checks_are_named_as_those_of_all() -> None:
     one, two = (html.unescape(part) for part in shown.split('aria-label="Checks of ')[1:])
     assert ">95 % interval<" in one
     assert ">95 % for all checks<" in two
-    assert ">Here, 95 % for all checks of a claim together<" in html.unescape(shown)
+    assert ">Here (95 %, all checks)<" in html.unescape(shown)
 
 
 def test_what_would_decide_a_claim_is_told_beside_it() -> None:

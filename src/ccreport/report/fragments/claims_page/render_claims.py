@@ -41,7 +41,7 @@ from ccreport.report.markup.escape import escape_text
 from ccreport.summarise.grids.plain_numbers import show_plain
 
 TIME: Final = "%Y-%m-%d %H:%M UTC"
-OVERVIEW_HEADER: Final = ("Claim", "Source", "Paper", "Here, 95 % for all checks of a claim together", "Verdict")
+OVERVIEW_HEADER: Final = ("Claim", "Source", "Paper", "Here (95 %, all checks)", "Verdict")
 HEADER: Final = ("Check", "Paper", "Accepted range", "Here", "95 % interval", "Runs", "Verdict")
 # Of a claim of several: wider than the interval of one.
 JOINT_HEADER: Final = tuple(name.replace("95 % interval", "95 % for all checks") for name in HEADER)
