@@ -57,6 +57,16 @@ def test_versions_are_compared_by_the_intervals_of_their_means(tmp_path: Path) -
     )
 
 
+def test_what_another_algorithm_keeps_beside_either_is_said_where_it_is_not_clear(tmp_path: Path) -> None:
+    far = (*FAR[:3], "BBRv2 beside CUBIC,cubic,3,1.2e9,0.6e9,2e9")
+    with call_algorithms({"bbr": "BBRv1"}):
+        (found,) = describe_versions(DECLARED, write_figures(tmp_path, near=NEAR, far=far))
+    near, unclear = "([1](figures.qmd#figure-near))", "([2](figures.qmd#figure-far))"
+    assert found.endswith(
+        f" and 3.00 beside BBRv2 {near}; does not clearly keep more beside either in 1 comparison {unclear}."
+    )
+
+
 def test_retransmits_of_versions_go_first_and_what_was_not_measured_last(tmp_path: Path) -> None:
     ends = ("mean", "low", "high")
     header = ",".join([HEADER, *(f"retransmit_{end}_ratio" for end in ends)])

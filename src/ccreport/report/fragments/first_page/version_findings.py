@@ -183,8 +183,9 @@ def _tell_beside(
         shown = ", ".join(links[figure] for figure in part["figure"].unique(maintain_order=True))
         if name not in (first, second):
             # The verdict: equal within ±5 %, or undecided.
-            words = "whose difference is undecided" if name == UNDECIDED else f"that are {name}"
-            yield f"has rates {words} beside one and the other in {part.height} ({shown})"
+            equal = f"has rates beside both that are {name}"
+            words = "does not clearly keep more beside either" if name == UNDECIDED else equal
+            yield f"{words} in {count_things(part.height, 'comparison')} ({shown})"
             continue
         other = second if name == first else first
         higher, lower, unit = _scale_rates(part, is_first=name == first)
