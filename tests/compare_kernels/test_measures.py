@@ -40,7 +40,8 @@ def read(folder: Path, busy_ms: list[int], volumes: dict[int, int | None]) -> di
     database = make_database(folder, made)
     with duckdb.connect(str(database)) as connection:
         connection.execute(
-            "CREATE TABLE sessions AS SELECT 's' AS session, 'pair-a' AS campaign, 'block-1-main' AS session_label"
+            "CREATE OR REPLACE TABLE sessions AS"
+            " SELECT 's' AS session, 'pair-a' AS campaign, 'block-1-main' AS session_label"
         )
         connection.execute("CREATE TABLE tests (run_id VARCHAR, client_number INTEGER, volume_bytes BIGINT)")
         connection.executemany("INSERT INTO tests VALUES (?, ?, ?)", [(run, *volume) for volume in volumes.items()])
