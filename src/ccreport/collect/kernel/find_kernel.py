@@ -83,7 +83,7 @@ def read_user_kernel(path: Path) -> UserKernel:
     """Return what a kernel says of itself; raise InputError for a file that is not a user-mode kernel."""
     if path.is_dir():
         near = (kernel for pattern in ("linux", "*/linux") for kernel in path.glob(pattern) if kernel.is_file())
-        such = f", such as {found}" if (found := next(near, None)) else ""
+        such = f", such as {found}" if (found := min(near, default=None)) else ""
         raise InputError(f"{path} is a folder; name the kernel's file in it{such}")
     if path.is_file() and not os.access(path, os.X_OK):
         if not _is_program(path):
