@@ -102,20 +102,38 @@ def test_a_program_that_would_not_sleep_is_named_and_ended(tmp_path: Path) -> No
 @pytest.mark.slow
 @has_virtual_time
 @pytest.mark.parametrize(
-    ("wrong", "message"),
+    ("wrong", "message", "kind"),
     [
+        # What is not found is in no run of the sweep, which ends with it.
         (
             {"commands": {"before_source": ["nosuchcommand"]}},
             "commands.before_source: `nosuchcommand` ended with 127: sh",
+            "is_refused",
         ),
-        ({"instruments": {"capture": {"filter": "tcp prt 1"}}}, "instruments.capture.filter: `tcp prt 1`: tcpdump: "),
-        ({"extra_arguments": ["--bogus"]}, "extra_arguments: iperf3: unrecognized option '--bogus'"),
+        (
+            {"commands": {"before_source": ["ls --nosuchoption"]}},
+            "commands.before_source: `ls --nosuchoption` ended with 2: ls: unrecognized option '--nosuchoption'",
+            "is_wrong_call",
+        ),
+        (
+            {"instruments": {"capture": {"filter": "tcp prt 1"}}},
+            "instruments.capture.filter: `tcp prt 1`: tcpdump: ",
+            "is_wrong_call",
+        ),
+        (
+            {"extra_arguments": ["--bogus"]},
+            "extra_arguments: iperf3: unrecognized option '--bogus'",
+            "is_wrong_call",
+        ),
     ],
 )
-def test_what_a_program_refuses_is_told_by_its_key(tmp_path: Path, wrong: dict[str, Any], message: str) -> None:
+def test_what_a_program_refuses_is_told_by_its_key(
+    tmp_path: Path, wrong: dict[str, Any], message: str, kind: str
+) -> None:
     planned = plan(LOSSY | wrong)
     told = make_slot(planned, tmp_path / "slot").make(planned.runs[0], "out", VirtualClock(0, "one"))
-    assert (told["outcome"], told["is_wrong_call"]) == ("failed", True)
+    assert told["outcome"] == "failed"
+    assert [flag for flag in ("is_refused", "is_wrong_call") if told[flag]] == [kind]
     assert told["message"].startswith(message)
 
 
