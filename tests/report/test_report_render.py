@@ -753,7 +753,7 @@ def test_real_quarto_renders_the_same_pages(tmp_path: Path, fragments: Path, rep
     ledger = Page((tmp_path / "report" / "ledger.html").read_text(encoding="utf-8"))
     assert {show_text(name) for name in NASTY} <= set(ledger.cells)
     assert (tmp_path / "report" / "explorer" / "runs" / "run0.js").exists()
-    assert '"ledger.html", "rejects"' in (tmp_path / "report" / "search_documents.js").read_text(encoding="utf-8")
+    assert '"ledger.html","rejects"' in (tmp_path / "report" / "search_documents.js").read_text(encoding="utf-8")
 
 
 # What cannot be tried without Quarto or a browser

@@ -37,6 +37,11 @@ def test_a_section_is_named_without_its_number(tmp_path: Path):
     assert list_documents(tmp_path)[1] == ("a.html", "s", "T", "Suspect runs", "a")
 
 
+def test_a_box_of_quarto_is_found_without_its_kind(tmp_path: Path):
+    write_page(tmp_path, '<main><h1>T</h1><p><span class="screen-reader-only">Tip</span>All is well</p></main>')
+    assert list_documents(tmp_path) == [("a.html", "", "T", "", "All is well")]
+
+
 def test_pages_of_cells_and_the_search_page_are_not_searched(tmp_path: Path):
     for name in ("cells_table_2.html", "search.html"):
         write_page(tmp_path, PAGE, name)

@@ -25,6 +25,8 @@ LUNR: Final = Path("contrib", "search", "templates", "search", "lunr.js")
 SILENT: Final = {"script", "style", "noscript", "annotation", "button", "option", "form", "nav", "pre"}
 # Parts of a line; any other tag parts words.
 INLINE: Final = {"a", "abbr", "b", "code", "em", "i", "kbd", "mark", "small", "span", "strong", "sub", "sup", "wbr"}
+# The number before a heading, and the kind of a box, which Quarto writes for readers of the screen: "Tip".
+UNREAD: Final = ("header-section-number", "screen-reader-only")
 HEADINGS: Final = {"h1", "h2", "h3", "h4", "h5", "h6"}
 # 3f1a… of 32 digits or more: names of contents, of which a reader compares the first digits.
 DIGEST: Final = re.compile(r"\b([0-9a-f]{12})[0-9a-f]{20,}\b")
@@ -50,7 +52,7 @@ class _Sections:
         # Of boxes within a list of runs, and of that itself.
         self.unsearched = 0
         self.is_in_tab_title = False
-        self.is_in_number = False
+        self.is_in_unread = False
         self.is_in_main = False
         self.is_in_heading = False
 
@@ -68,8 +70,8 @@ class _Sections:
         elif tag == "div" and given.get("class") == "tab-title":
             # It is on the tab's button already.
             self.is_in_tab_title = True
-        elif tag == "span" and given.get("class") == "header-section-number":
-            self.is_in_number = True
+        elif tag == "span" and given.get("class") in UNREAD:
+            self.is_in_unread = True
         self._part(tag)
 
     def _start(self, given: Mapping[str, str]) -> int:
@@ -94,7 +96,7 @@ class _Sections:
             self.is_in_tab_title = False
             self.unsearched = max(0, self.unsearched - 1)
         elif tag == "span":
-            self.is_in_number = False
+            self.is_in_unread = False
 
     def close(self) -> "_Sections":
         return self
@@ -104,7 +106,7 @@ class _Sections:
             self.data(" ")
 
     def data(self, text: str) -> None:
-        if not self.is_in_main or self.silent or self.unsearched or self.is_in_tab_title or self.is_in_number:
+        if not self.is_in_main or self.silent or self.unsearched or self.is_in_tab_title or self.is_in_unread:
             return
         _, heading, body = self.sections[self.open[-1] if self.open else 0]
         if not self.is_in_heading:
