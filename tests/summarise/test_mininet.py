@@ -244,6 +244,23 @@ def test_completion_times_of_other_settings_stand_apart(tmp_path: Path) -> None:
     ]
 
 
+def test_completion_times_of_other_pacing_stand_apart(tmp_path: Path) -> None:
+    runs = [
+        make_transfers(4 * at + 2 * repeat + paced, {cc: [time * (2 - paced)]}, pacing_bps=1e8 if paced else None)
+        for at, (cc, time) in enumerate({"bbr": 1.0, "cubic": 2.0}.items())
+        for repeat in (0, 1)
+        for paced in (0, 1)
+    ]
+    rows = summarise(tmp_path, gather(*runs), "completion")
+    assert [(row["algorithm"], row["pacing_bps"], row["completion_p50_s"]) for row in rows] == [
+        *(("BBRv1", 1e8, 1.0), ("CUBIC", 1e8, 2.0), ("BBRv1", None, 2.0), ("CUBIC", None, 4.0)),
+    ]
+    tests = summarise(tmp_path, gather(*runs), "completion_tests")
+    assert [(row["pacing_bps"], row["runs_count"], row["second_median_s"]) for row in tests] == [
+        *((1e8, 2, 2.0), (None, 2, 4.0)),
+    ]
+
+
 def test_flows_that_nothing_tells_of_are_counted(tmp_path: Path) -> None:
     tables = make_transfers(1, {"cubic": [4.0, 6.0, 1.0]})
     tables["samples"] = [row for row in tables["samples"] if row["flow_id"] != tables["flows"][2]["flow_id"]]

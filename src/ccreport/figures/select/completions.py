@@ -15,12 +15,13 @@ from ccreport.summarise.statistics.survival import Time, estimate_curve, find_qu
 
 COLUMNS: Final = f"""
     run_id, condition_id, mode, sender_host, host, flows_count, rtt_ms, loss_pct, buffer_bytes, bottleneck_bps,
-    volume_bytes, cc_list, {BURSTS}, {QUEUE} AS queue_discipline, background_udp_bps, parameter_name, parameter_value
+    volume_bytes, cc_list, {BURSTS}, {QUEUE} AS queue_discipline, pacing_bps, background_udp_bps, parameter_name,
+    parameter_value
 """
 # The settings that conditions differ in, beside the buffer, in the order in which panels name them.
 SETTINGS: Final = (
     *("cc_list", "volume_bytes", "rtt_ms", "flows_count", "loss_pct", "loss_pattern", "queue_discipline"),
-    *("background_udp_bps", "parameter_name", "parameter_value"),
+    *("pacing_bps", "background_udp_bps", "parameter_name", "parameter_value"),
 )
 SHARES_DONE: Final = {"median": 0.5, "p90": 0.9}
 

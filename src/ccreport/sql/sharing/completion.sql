@@ -22,6 +22,7 @@ SELECT
     8e3 * buffer_bytes / nullif(bottleneck_bps * rtt_ms, 0) AS buffer_bdp_ratio,
     queue_discipline,
     has_queue_ecn,
+    pacing_bps,
     background_udp_bps,
     stages_json,
     parameter_name,
@@ -40,10 +41,10 @@ SELECT
 FROM measured
 GROUP BY
     volume_bytes, completion_bytes, loss_pct, loss_pattern, rtt_ms, buffer_bytes, bottleneck_bps, queue_discipline,
-    has_queue_ecn, background_udp_bps, stages_json, parameter_name, parameter_value, flows_count, cc_list, algorithm,
-    algorithm_rank
+    has_queue_ecn, pacing_bps, background_udp_bps, stages_json, parameter_name, parameter_value, flows_count, cc_list,
+    algorithm, algorithm_rank
 HAVING count(acknowledged_s) > 0
 ORDER BY
     volume_bytes, completion_bytes, loss_pct, loss_pattern, rtt_ms, buffer_bytes, bottleneck_bps, queue_discipline,
-    has_queue_ecn, background_udp_bps, stages_json, parameter_name, natural_key(parameter_value, parameter_name),
-    parameter_value, flows_count, cc_list, algorithm_rank, algorithm
+    has_queue_ecn, pacing_bps, background_udp_bps, stages_json, parameter_name,
+    natural_key(parameter_value, parameter_name), parameter_value, flows_count, cc_list, algorithm_rank, algorithm

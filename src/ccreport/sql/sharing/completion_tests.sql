@@ -4,8 +4,8 @@
 WITH cells AS (
     SELECT
         runs.volume_bytes, runs.completion_bytes, loss_pct, loss_pattern, rtt_ms, flows_count, sharing, beside, bottleneck_bps,
-        queue_discipline, has_queue_ecn, background_udp_bps, stages_json, parameter_name, parameter_value, algorithm,
-        algorithm_rank,
+        queue_discipline, has_queue_ecn, pacing_bps, background_udp_bps, stages_json, parameter_name, parameter_value,
+        algorithm, algorithm_rank,
         count(*) AS runs_count,
         list(
             {
@@ -21,8 +21,8 @@ WITH cells AS (
 )
 SELECT
     a.volume_bytes, a.completion_bytes, a.loss_pct, a.loss_pattern, a.rtt_ms, a.bottleneck_bps, a.queue_discipline,
-    a.has_queue_ecn, a.background_udp_bps, a.stages_json, a.parameter_name, a.parameter_value, a.flows_count, a.sharing,
-    a.beside, a.algorithm AS first_algorithm, b.algorithm AS second_algorithm,
+    a.has_queue_ecn, a.pacing_bps, a.background_udp_bps, a.stages_json, a.parameter_name, a.parameter_value, a.flows_count,
+    a.sharing, a.beside, a.algorithm AS first_algorithm, b.algorithm AS second_algorithm,
     least(a.runs_count, b.runs_count) AS runs_count,
     a.times AS first_runs, b.times AS second_runs, a.flows AS first_flows, b.flows AS second_flows
 FROM cells AS a
@@ -38,6 +38,7 @@ JOIN cells AS b
     AND a.loss_pattern IS NOT DISTINCT FROM b.loss_pattern
     AND a.queue_discipline IS NOT DISTINCT FROM b.queue_discipline
     AND a.has_queue_ecn IS NOT DISTINCT FROM b.has_queue_ecn
+    AND a.pacing_bps IS NOT DISTINCT FROM b.pacing_bps
     AND a.background_udp_bps IS NOT DISTINCT FROM b.background_udp_bps
     AND a.stages_json IS NOT DISTINCT FROM b.stages_json
     AND a.parameter_name IS NOT DISTINCT FROM b.parameter_name
@@ -45,6 +46,6 @@ JOIN cells AS b
     AND (a.algorithm_rank, a.algorithm) < (b.algorithm_rank, b.algorithm)
 ORDER BY
     a.volume_bytes, a.completion_bytes, a.loss_pct, a.loss_pattern, a.rtt_ms, a.flows_count, a.sharing, a.beside,
-    a.bottleneck_bps, a.queue_discipline, a.has_queue_ecn, a.background_udp_bps, a.stages_json, a.parameter_name,
-    natural_key(a.parameter_value, a.parameter_name), a.parameter_value,
+    a.bottleneck_bps, a.queue_discipline, a.has_queue_ecn, a.pacing_bps, a.background_udp_bps, a.stages_json,
+    a.parameter_name, natural_key(a.parameter_value, a.parameter_name), a.parameter_value,
     a.algorithm_rank, b.algorithm_rank, a.algorithm, b.algorithm
